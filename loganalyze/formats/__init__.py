@@ -1,1 +1,9 @@
+"""Formats: one module a format. A new format is one new module and one line here.
 
+``LOG_FORMATS`` read line by line through the grammars and may share one text; ``TEXT_FORMATS`` take a whole text that
+they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`` read telemetry into frames.
+"""
+
+LOG_FORMATS: tuple[str, ...] = ()
+TEXT_FORMATS: tuple[str, ...] = ()
+CAPTURE_FORMATS: tuple[str, ...] = ()

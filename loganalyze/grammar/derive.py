@@ -1,0 +1,195 @@
+"""Derive a regular expression, field types and literals from a Lark grammar. Needs Lark: build and test time only."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.grammar import NonTerminal, Terminal
+from lark.load_grammar import load_grammar
+
+from loganalyze.grammar.source import RuleNotes, grammar_dir, grammar_text, notes
+
+BLANK = r"[ \t]*"
+TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal"}
+MIN_LITERAL = 3
+
+
+class GrammarError(Exception):
+    """A grammar breaks a convention of ``loganalyze.grammar``."""
+
+
+def derive(name: str) -> list[dict[str, Any]]:
+    """Specs of every line rule of ``grammars/<name>.lark``, in file order."""
+    text = grammar_text(name)
+    rule_notes = notes(text)
+    if not rule_notes:
+        return []
+    deriver = _Deriver(name, text, list(rule_notes))
+    return [deriver.spec(note) for note in rule_notes.values()]
+
+
+class _Deriver:
+    def __init__(self, name: str, text: str, starts: list[str]) -> None:
+        self.name = name
+        path = str(grammar_dir() / f"{name}.lark")
+        grammar, _ = load_grammar(text, path, [str(grammar_dir())], False)
+        self.rules: dict[str, Tree[Any]] = {str(r[0]): r[2] for r in grammar.rule_defs}
+        lark = Lark(
+            text, start=starts, parser="earley", lexer="dynamic", source_path=path, import_paths=[str(grammar_dir())]
+        )
+        self.terminals = {t.name: t.pattern.to_regexp() for t in lark.terminals}
+        self.groups: dict[str, int] = {}
+        self.fields: list[tuple[str, str, str]] = []
+
+    def spec(self, note: RuleNotes) -> dict[str, Any]:
+        if note.name not in self.rules:
+            raise GrammarError(f"{self.name}: no rule {note.name}")
+        self.groups, self.fields = {}, []
+        tree = self.rules[note.name]
+        body = self.regex(tree, (note.name,))
+        if note.anywhere and body.startswith(BLANK):
+            body = body[len(BLANK) :]
+        literals = note.literals or sorted(self.literals(tree, (note.name,)) or ())
+        head = self.head(tree) if note.anywhere else ""
+        if note.anywhere and not head:
+            raise GrammarError(f"{self.name}.{note.name}: an 'anywhere' rule must start with one string")
+        if not literals:
+            raise GrammarError(f"{self.name}.{note.name}: no literal is in every line; add '// literal:'")
+        return {
+            "name": note.name,
+            "pattern": body + BLANK + r"\Z",
+            "fields": tuple(self.fields),
+            "literals": tuple(x.encode() for x in literals),
+            "anywhere": note.anywhere,
+            "head": head.encode(),
+            "since": note.since,
+            "until": note.until,
+        }
+
+    def regex(self, node: Any, path: tuple[str, ...]) -> str:
+        if node.data in ("expansions", "alias"):
+            children = node.children if node.data == "expansions" else node.children[:1]
+            parts = [self.regex(c, path) for c in children]
+            return parts[0] if len(parts) == 1 else "(?:" + "|".join(parts) + ")"
+        if node.data == "expansion":
+            return "".join(self.regex(c, path) for c in node.children)
+        if node.data == "maybe":
+            return f"(?:{self.regex(node.children[0], path)})?"
+        if node.data == "expr":
+            return self.repeat(node, path)
+        return self.atom(node.children[0], path)
+
+    def repeat(self, node: Tree[Any], path: tuple[str, ...]) -> str:
+        inner, op = node.children[0], str(node.children[1])
+        if op != "?" and not self.first_string(inner):
+            # A repeat over anything else can match the same blanks in many ways and go super-linear.
+            raise GrammarError(f"{self.name}.{path[0]}: '{op}' only over a group that starts with a string")
+        if len(node.children) > 2 or op == "~":
+            low, high = str(node.children[2]), str(node.children[-1])
+            op = f"{{{low},{high}}}"
+        return f"(?:{self.regex(inner, path)}){op}"
+
+    def first_string(self, node: Any) -> str | None:
+        """The string token that starts ``node``, if there is exactly one way to start it."""
+        while isinstance(node, Tree):
+            if node.data == "literal":
+                return _string(node.children[0])
+            if node.data in ("expansions", "expansion", "value", "alias"):
+                if node.data == "expansions" and len(node.children) != 1:
+                    return None
+                node = node.children[0]
+                continue
+            return None
+        if isinstance(node, NonTerminal) and node.name.startswith("_"):
+            return self.first_string(self.rules[node.name])
+        return None
+
+    def head(self, tree: Tree[Any]) -> str | None:
+        return self.first_string(tree)
+
+    def atom(self, value: Any, path: tuple[str, ...]) -> str:
+        if isinstance(value, Tree):
+            if value.data != "literal":
+                return self.regex(value, path)
+            return BLANK + _literal_regex(value.children[0])
+        if isinstance(value, Terminal):
+            return BLANK + _group(self.terminals[value.name])
+        name = str(value.name)
+        if name in path:
+            raise GrammarError(f"{self.name}.{path[0]}: rule {name} is recursive; line shapes must be regular")
+        inner = self.regex(self.rules[name], (*path, name))
+        return inner if name.startswith("_") else self.field(name, inner)
+
+    def field(self, name: str, inner: str) -> str:
+        count = self.groups[name] = self.groups.get(name, 0) + 1
+        group = name if count == 1 else f"{name}__{count}"
+        self.fields.append((name, group, self.kind(name)))
+        inner = inner.removeprefix(BLANK)
+        return f"{BLANK}(?P<{group}>{inner})"
+
+    def kind(self, name: str) -> str:
+        node: Any = self.rules[name]
+        while isinstance(node, Tree) and len(node.children) == 1:
+            node = node.children[0]
+        terminal = str(getattr(node, "name", ""))
+        return TYPES.get(terminal.rsplit("__", 1)[-1], "str")
+
+    def literals(self, node: Any, path: tuple[str, ...]) -> set[str] | None:
+        """Strings of which one is in every line: the best of a sequence, the union of alternatives."""
+        if isinstance(node, Tree):
+            if node.data == "literal":
+                text = _string(node.children[0])
+                return {text} if text and len(text.encode()) >= MIN_LITERAL else None
+            if node.data == "expansions" and len(node.children) > 1:
+                sets = [self.literals(c, path) for c in node.children]
+                return None if any(s is None for s in sets) else set().union(*(s for s in sets if s))
+            if node.data == "maybe" or (node.data == "expr" and str(node.children[1]) in "?*"):
+                return None
+            options = [s for s in (self.literals(c, path) for c in node.children) if s]
+            return max(options, key=lambda s: (-len(s), min(map(len, s))), default=None)
+        if isinstance(node, NonTerminal) and node.name not in path:
+            return self.literals(self.rules[str(node.name)], (*path, str(node.name)))
+        return None
+
+
+def _string(token: Any) -> str | None:
+    if isinstance(token, Token) and token.type == "STRING" and not token.endswith("i"):
+        return str(ast.literal_eval(str(token)))
+    return None
+
+
+def _literal_regex(token: Any) -> str:
+    text = str(token)
+    if token.type == "STRING":
+        if text.endswith("i"):
+            return "(?i:" + re.escape(str(ast.literal_eval(text[:-1]))) + ")"
+        return re.escape(str(ast.literal_eval(text)))
+    body, flags = text[1:].rsplit("/", 1)
+    return f"(?{flags}:{body})" if flags else _group(body)
+
+
+def _group(pattern: str) -> str:
+    return f"(?:{pattern})"
+
+
+def write(name: str, folder: Path) -> Path:
+    """Write the derived module of grammar ``name`` into ``folder``."""
+    path = folder / f"{name}.py"
+    path.write_text(render(name), encoding="utf-8", newline="\n")
+    return path
+
+
+def render(name: str) -> str:
+    """Source text of the derived module."""
+    rows = [f"# Derived from grammars/{name}.lark by `python -m loganalyze.grammar.build`; do not edit."]
+    rows += ["# ruff: noqa", "from typing import Any", "", "RULES: tuple[dict[str, Any], ...] = ("]
+    for spec in derive(name):
+        rows.append("    {")
+        rows += [f"        {key!r}: {value!r}," for key, value in spec.items()]
+        rows.append("    },")
+    rows.append(")")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,150 @@
+"""Match lines against the derived rules. Works on bytes; imports neither Lark nor anything heavy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+# Shapes remembered per matcher; a log with more distinct shapes is hostile or no log, and only loses the shortcut.
+MAX_SHAPES = 4096
+_DIGITS = b"0123456789.-"
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
+
+
+def _float(raw: bytes) -> float:
+    try:
+        return float(raw)
+    except ValueError:  # Windows spells: -nan(ind), 1.#J, 1.#INF
+        return float("nan")
+
+
+def _int(raw: bytes) -> int | None:
+    # CPython refuses int() beyond 4300 digits; no counter has more than 40, so a longer one is no number.
+    return int(raw) if len(raw) <= 40 else None
+
+
+CONVERT: dict[str, Callable[[bytes], Any]] = {
+    "int": _int,
+    "int_comma": lambda raw: _int(raw.replace(b",", b"")),
+    "float": _float,
+    "decimal": lambda raw: _float(raw.replace(b",", b".")),
+    "str": _text,
+}
+
+
+class Rule:
+    """One line rule: name, derived pattern (compiled on first use), fields, literals."""
+
+    __slots__ = ("_match", "anywhere", "fields", "grammar", "head", "literals", "name", "pattern", "since", "until")
+
+    def __init__(self, grammar: str, spec: dict[str, Any]) -> None:
+        self.grammar = grammar
+        self.name: str = spec["name"]
+        self.pattern: str = spec["pattern"]
+        self.fields: tuple[tuple[str, str, str], ...] = spec["fields"]
+        self.literals: tuple[bytes, ...] = spec["literals"]
+        self.anywhere: bool = spec["anywhere"]
+        self.head: bytes = spec["head"]
+        self.since: str | None = spec["since"]
+        self.until: str | None = spec["until"]
+        self._match: Any = None
+
+    def match(self, text: bytes) -> Match | None:
+        """Fields of ``text`` if the whole line (or, for ``anywhere`` rules, its tail) has this shape."""
+        if self._match is None:
+            self._match = self._compile()
+        if not self.anywhere:
+            found = self._match(text)
+            return self._build(found, b"") if found else None
+        at = text.find(self.head)
+        for _ in range(4):
+            if at < 0:
+                return None
+            found = self._match(text, at)
+            if found:
+                return self._build(found, text[:at])
+            at = text.find(self.head, at + 1)
+        return None
+
+    def _compile(self) -> Any:
+        compiled = re.compile(self.pattern.encode())
+        groups = compiled.groupindex
+        self.fields = tuple((name, group, kind) for name, group, kind in self.fields if group in groups)
+        return compiled.match
+
+    def _build(self, found: re.Match[bytes], before: bytes) -> Match:
+        values: dict[str, Any] = {}
+        for name, group, kind in self.fields:
+            raw = found.group(group)
+            if raw is not None:
+                value = CONVERT[kind](raw)
+                if value is not None:
+                    values[name] = value
+        return Match(self, values, before)
+
+
+class Match:
+    """A line taken by a rule: ``fields`` holds only those present; ``before`` is text glued in front."""
+
+    __slots__ = ("before", "fields", "rule")
+
+    def __init__(self, rule: Rule, fields: dict[str, Any], before: bytes) -> None:
+        self.rule = rule
+        self.fields = fields
+        self.before = before
+
+    def __repr__(self) -> str:
+        return f"Match({self.rule.grammar}.{self.rule.name}, {self.fields})"
+
+
+class Matcher:
+    """All line rules of the named grammars, in the given order. First rule that takes a line wins."""
+
+    def __init__(self, grammars: Iterable[str]) -> None:
+        self.rules: list[Rule] = []
+        for grammar in grammars:
+            module = import_module(f"loganalyze.grammar.derived.{grammar}")
+            self.rules.extend(Rule(grammar, spec) for spec in module.RULES)
+        self._by_literal: dict[bytes, list[int]] = {}
+        for index, rule in enumerate(self.rules):
+            for literal in rule.literals:
+                self._by_literal.setdefault(literal, []).append(index)
+        self._shapes: dict[bytes, Rule] = {}
+
+    @property
+    def literals(self) -> tuple[bytes, ...]:
+        """Pre-selection literals, shortest cover: one that contains another is dropped."""
+        kept: list[bytes] = []
+        for literal in sorted(self._by_literal, key=lambda x: (len(x), x)):
+            if not any(other in literal for other in kept):
+                kept.append(literal)
+        return tuple(kept)
+
+    def match(self, text: bytes) -> Match | None:
+        """The first rule that takes ``text``, or None."""
+        shape = text.translate(None, _DIGITS)
+        rule = self._shapes.get(shape)
+        if rule is not None:
+            found = rule.match(text)
+            if found is not None:
+                return found
+        return self._search(text, shape)
+
+    def _search(self, text: bytes, shape: bytes) -> Match | None:
+        candidates = {i for literal, rules in self._by_literal.items() if literal in text for i in rules}
+        for index in sorted(candidates):
+            found = self.rules[index].match(text)
+            if found is not None:
+                if len(self._shapes) >= MAX_SHAPES:
+                    self._shapes.clear()
+                self._shapes[shape] = self.rules[index]
+                return found
+        return None
