@@ -1,0 +1,46 @@
+# Derived from grammars/vmstat.lark by `python -m loganalyze.grammar.build`; do not edit.
+# ruff: noqa
+from typing import Any
+
+RULES: tuple[dict[str, Any], ...] = (
+    {
+        'name': 'title',
+        'pattern': '(?:[ \\t]*\\-\\-)?[ \\t]*procs[ \\t]*(?P<groups>(?:-[^\\s].*))[ \\t]*\\Z',
+        'fields': (('groups', 'groups', 'str'),),
+        'literals': (b'procs',),
+        'anywhere': False,
+        'head': b'',
+        'since': 'procps 3.3',
+        'until': None,
+    },
+    {
+        'name': 'names',
+        'pattern': '[ \\t]*r[ \\t]*b[ \\t]*(?P<swapped>(?:[^\\s]+))[ \\t]*(?P<free>(?:[^\\s]+))[ \\t]*(?P<third>(?:[^\\s]+))[ \\t]*(?P<fourth>(?:[^\\s]+))[ \\t]*si[ \\t]*so[ \\t]*bi[ \\t]*bo[ \\t]*in[ \\t]*cs[ \\t]*us[ \\t]*sy[ \\t]*id[ \\t]*wa(?:[ \\t]*(?P<steal>st))?(?:[ \\t]*(?P<guest>gu))?(?:[ \\t]*(?P<zone>(?:[A-Z][A-Za-z]{1,5}|[+-]\\d{2,4})))?[ \\t]*\\Z',
+        'fields': (('swapped', 'swapped', 'str'), ('free', 'free', 'str'), ('third', 'third', 'str'), ('fourth', 'fourth', 'str'), ('steal', 'steal', 'str'), ('guest', 'guest', 'str'), ('zone', 'zone', 'str')),
+        'literals': (b'bi    bo',),
+        'anywhere': False,
+        'head': b'',
+        'since': 'procps 3.3',
+        'until': None,
+    },
+    {
+        'name': 'summary',
+        'pattern': '[ \\t]*(?P<count>(?:\\d{1,20}))[ \\t]*(?P<summary_name>(?:(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*\\Z',
+        'fields': (('count', 'count', 'str'), ('summary_name', 'summary_name', 'str')),
+        'literals': (b'memory', b'swap', b'swapped', b'paged', b'boot time'),
+        'anywhere': False,
+        'head': b'',
+        'since': 'procps 3.3',
+        'until': None,
+    },
+    {
+        'name': 'disks',
+        'pattern': '[ \\t]*disk\\-[ \\t]*(?:-+reads)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'fields': (),
+        'literals': (b'disk-',),
+        'anywhere': False,
+        'head': b'',
+        'since': 'procps 3.3',
+        'until': None,
+    },
+)
