@@ -4,9 +4,12 @@ A log format is a module with
 
 * ``NAME``: format name shown in ``sources[].format`` (``llama_cpp``, ``vllm``, ...);
 * ``GRAMMARS``: names of the grammars it owns, in order of precedence;
-* ``handlers(state) -> dict[str, Handler]``: ``"grammar.rule"`` -> function taking ``(fields, line)``.
+* ``handlers(state) -> dict[str, Handler]``: ``"grammar.rule"`` -> function taking ``(fields, line)``. A rule without a
+  handler is read and counted, and says nothing.
 
 Several formats may share one text (Ollama prints llama.cpp's lines), so all handlers share one ``LogState``.
+``line.t_s`` that handlers see is on the run's own clock: the log's stamps since the start of the process where it has
+such, else seconds since the first wall-clock stamp of the source.
 """
 
 from __future__ import annotations
@@ -22,6 +25,26 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 Handler = Callable[[Fields, "Line"], None]
 
+# Threads write stamps up to some milliseconds out of order; a clock that falls back further and close to 0 is new.
+RESTART_DROP_S = 2.0
+RESTART_BELOW_S = 2.0
+# Pairs of inner and outer time kept for the median; more do not make it better.
+MAX_ANCHORS = 2000
+
+
+class Stream:
+    """One process inside a source: its current run and where its clock is."""
+
+    __slots__ = ("anchors", "closed", "marks", "run", "t_s", "zone")
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self.t_s: float | None = None
+        self.marks: set[str] = set()
+        self.closed = False
+        self.anchors: list[float] = []
+        self.zone: str | None = None
+
 
 class LogState:
     """Runs being read from one source. ``run`` is the run the current line belongs to."""
@@ -29,26 +52,95 @@ class LogState:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.runs: list[Run] = []
-        self._current: dict[Any, Run] = {}
+        self.before = b""
+        """Text glued in front of the record that is being handled (``anywhere`` rules)."""
+        self.dialects: dict[str, int] = {}
+        self._streams: dict[Any, Stream] = {}
         self._key: Any = None
+        self._stream = self._streams[None] = Stream()
+        self._line: Line | None = None
+        self._zero: float | None = None
+        self._zone: str | None = None
+        self._finishers: list[Callable[[], None]] = []
 
     def at(self, line: Line) -> None:
         """Make ``line`` current: interleaved processes (another pid, port or container) have a run each."""
         wrap = line.wrap
-        self._key = (wrap.host, wrap.process, wrap.pid, wrap.port, wrap.container) if wrap is not None else None
+        key = None if wrap is None else (wrap.host, wrap.process, wrap.pid, wrap.port, wrap.container)
+        if key != self._key:
+            self._key = key
+            self._stream = self._streams.get(key) or self._streams.setdefault(key, Stream())
+        self._line = line
+        stream = self._stream
+        t_s, epoch = line.t_s, line.epoch_s
+        if t_s is not None:
+            last = stream.t_s
+            if last is not None and t_s < RESTART_BELOW_S and last - t_s > RESTART_DROP_S and stream.run is not None:
+                self.start_run()
+            stream.t_s = t_s
+            if epoch is not None and len(stream.anchors) < MAX_ANCHORS:
+                stream.anchors.append(epoch - t_s)
+                stream.zone = line.zone
+        elif epoch is not None:
+            self.stamp(line, epoch, line.zone)
+        run = stream.run
+        if run is not None:
+            self._touch(run, line)
+
+    def stamp(self, line: Line, epoch_s: float, zone: str | None) -> None:
+        """Give ``line`` wall-clock time told inside its message (``timestamp=1712750031``), unless it has a time."""
+        if self._zero is None:
+            self._zero, self._zone = epoch_s, zone
+        if line.t_s is None:
+            line.t_s = epoch_s - self._zero
+            if self._stream.run is not None:
+                self._touch(self._stream.run, line)
+
+    @staticmethod
+    def _touch(run: Run, line: Line) -> None:
+        run.last_line = line.number
+        t_s = line.t_s
+        if t_s is not None:
+            if run.start_s is None or t_s < run.start_s:
+                run.start_s = t_s
+            if run.end_s is None or t_s > run.end_s:
+                run.end_s = t_s
 
     @property
     def run(self) -> Run:
         """The current run, started on first use."""
-        run = self._current.get(self._key)
+        run = self._stream.run
         return run if run is not None else self.start_run()
 
     def start_run(self) -> Run:
         """Begin another run in the current process (a new build line, a new load, a restarted clock)."""
+        stream = self._stream
+        if stream.run is not None:
+            self._settle_clock(stream)
         run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
         self.runs.append(run)
-        self._current[self._key] = run
+        stream.run = run
+        stream.marks = set()
+        stream.closed = False
+        if self._line is not None:
+            run.first_line = self._line.number
+            self._touch(run, self._line)
         return run
+
+    def opening(self, mark: str) -> Run:
+        """The run that a line of the start-up belongs to: a new one when the current run is over or met ``mark`` before.
+
+        ``mark`` names a line that a process prints once (``build``, ``devices``, ``server``).
+        """
+        stream = self._stream
+        if stream.run is None or stream.closed or mark in stream.marks:
+            self.start_run()
+        stream.marks.add(mark)
+        return self.run
+
+    def close_run(self) -> None:
+        """The current process has printed its last words: whatever starts up next is another run."""
+        self._stream.closed = True
 
     def event(self, kind: str, line: Line, **data: Any) -> Event:
         """Record an event of the current run (``kind`` from ``EVENT_KINDS``)."""
@@ -62,3 +154,42 @@ class LogState:
         request = Request(id=str(len(run.requests) + 1), source=self.source.path, line=line.number, **fields)
         run.requests.append(request)
         return request
+
+    def dialect(self, name: str) -> None:
+        """Count a timing line of dialect ``name``; the most frequent becomes ``Source.dialect``."""
+        self.dialects[name] = self.dialects.get(name, 0) + 1
+
+    def at_end(self, finish: Callable[[], None]) -> None:
+        """Call ``finish`` when the source has been read."""
+        self._finishers.append(finish)
+
+    def finish(self) -> list[Run]:
+        """End of the source: all runs that say anything, clocks settled."""
+        for finish in self._finishers:
+            finish()
+        for stream in self._streams.values():
+            if stream.run is not None:
+                self._settle_clock(stream)
+        if self.dialects:
+            self.source.dialect = max(self.dialects, key=lambda name: self.dialects[name])
+        return self.runs
+
+    def _settle_clock(self, stream: Stream) -> None:
+        run = stream.run
+        if run is None or run.clock.kind != "none" or run.start_s is None:
+            return
+        clock = run.clock
+        if stream.t_s is not None:
+            clock.kind = "relative"
+            clock.anchor = "time since the start of the process"
+            clock.resolution_s = 1e-6
+            if stream.anchors:
+                middle = sorted(stream.anchors)
+                clock.first_epoch_s = middle[len(middle) // 2]
+                clock.zone = stream.zone
+                clock.error_s = round(middle[-1] - middle[0], 6)
+        elif self._zero is not None:
+            clock.kind = "absolute"
+            clock.first_epoch_s, clock.zone = self._zero, self._zone
+        stream.anchors = []
+        stream.t_s = None

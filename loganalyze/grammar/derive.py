@@ -14,7 +14,7 @@ from lark.load_grammar import load_grammar
 from loganalyze.grammar.source import RuleNotes, grammar_dir, grammar_text, notes
 
 BLANK = r"[ \t]*"
-TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal"}
+TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal", "NUMBER": "number"}
 MIN_LITERAL = 3
 
 
@@ -54,9 +54,9 @@ class _Deriver:
         if note.anywhere and body.startswith(BLANK):
             body = body[len(BLANK) :]
         literals = note.literals or sorted(self.literals(tree, (note.name,)) or ())
-        head = self.head(tree) if note.anywhere else ""
-        if note.anywhere and not head:
-            raise GrammarError(f"{self.name}.{note.name}: an 'anywhere' rule must start with one string")
+        heads = sorted(self.first_strings(tree) or ()) if note.anywhere else []
+        if note.anywhere and not heads:
+            raise GrammarError(f"{self.name}.{note.name}: an 'anywhere' rule must start with a string")
         if not literals:
             raise GrammarError(f"{self.name}.{note.name}: no literal is in every line; add '// literal:'")
         return {
@@ -65,7 +65,7 @@ class _Deriver:
             "fields": tuple(self.fields),
             "literals": tuple(x.encode() for x in literals),
             "anywhere": note.anywhere,
-            "head": head.encode(),
+            "heads": tuple(x.encode() for x in heads),
             "since": note.since,
             "until": note.until,
         }
@@ -85,7 +85,7 @@ class _Deriver:
 
     def repeat(self, node: Tree[Any], path: tuple[str, ...]) -> str:
         inner, op = node.children[0], str(node.children[1])
-        if op != "?" and not self.first_string(inner):
+        if op != "?" and not self.first_strings(inner) and not self.is_atomic(inner):
             # A repeat over anything else can match the same blanks in many ways and go super-linear.
             raise GrammarError(f"{self.name}.{path[0]}: '{op}' only over a group that starts with a string")
         if len(node.children) > 2 or op == "~":
@@ -93,23 +93,31 @@ class _Deriver:
             op = f"{{{low},{high}}}"
         return f"(?:{self.regex(inner, path)}){op}"
 
-    def first_string(self, node: Any) -> str | None:
-        """The string token that starts ``node``, if there is exactly one way to start it."""
-        while isinstance(node, Tree):
-            if node.data == "literal":
-                return _string(node.children[0])
-            if node.data in ("expansions", "expansion", "value", "alias"):
-                if node.data == "expansions" and len(node.children) != 1:
-                    return None
-                node = node.children[0]
-                continue
+    def first_strings(self, node: Any) -> set[str] | None:
+        """The strings of which one starts every text of ``node``; None when it may start with something else."""
+        if isinstance(node, NonTerminal):
+            return self.first_strings(self.rules[str(node.name)])
+        if not isinstance(node, Tree):
             return None
-        if isinstance(node, NonTerminal) and node.name.startswith("_"):
-            return self.first_string(self.rules[node.name])
+        if node.data == "literal":
+            text = _string(node.children[0])
+            return {text} if text else None
+        if node.data == "expansions":
+            sets = [self.first_strings(c) for c in node.children]
+            return None if not all(sets) else set().union(*(s for s in sets if s))
+        if node.data in ("expansion", "value", "alias"):
+            return self.first_strings(node.children[0])
         return None
 
-    def head(self, tree: Tree[Any]) -> str | None:
-        return self.first_string(tree)
+    def is_atomic(self, node: Any) -> bool:
+        """True when every way through ``node`` is one string or one terminal written as an atomic group."""
+        if isinstance(node, NonTerminal):
+            return self.is_atomic(self.rules[str(node.name)])
+        if isinstance(node, Terminal):
+            return self.terminals[node.name].startswith("(?>")
+        if node.data in ("expansions", "expansion", "value"):
+            return len(node.children) > 0 and all(self.is_atomic(c) for c in node.children)
+        return False
 
     def atom(self, value: Any, path: tuple[str, ...]) -> str:
         if isinstance(value, Tree):

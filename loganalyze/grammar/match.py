@@ -10,6 +10,8 @@ from typing import Any
 # Shapes remembered per matcher; a log with more distinct shapes is hostile or no log, and only loses the shortcut.
 MAX_SHAPES = 4096
 _DIGITS = b"0123456789.-"
+# Starts tried per head of an ``anywhere`` rule, from the right: more copies of a head in one line are not log text.
+MAX_STARTS = 4
 
 
 def _text(raw: bytes) -> str:
@@ -26,6 +28,13 @@ def _float(raw: bytes) -> float:
         return float("nan")
 
 
+def _number(raw: bytes) -> float:
+    try:
+        return float(raw)
+    except ValueError:
+        return _float(raw.replace(b",", b"."))
+
+
 def _int(raw: bytes) -> int | None:
     # CPython refuses int() beyond 4300 digits; no counter has more than 40, so a longer one is no number.
     return int(raw) if len(raw) <= 40 else None
@@ -36,6 +45,7 @@ CONVERT: dict[str, Callable[[bytes], Any]] = {
     "int_comma": lambda raw: _int(raw.replace(b",", b"")),
     "float": _float,
     "decimal": lambda raw: _float(raw.replace(b",", b".")),
+    "number": _number,
     "str": _text,
 }
 
@@ -43,49 +53,69 @@ CONVERT: dict[str, Callable[[bytes], Any]] = {
 class Rule:
     """One line rule: name, derived pattern (compiled on first use), fields, literals."""
 
-    __slots__ = ("_match", "anywhere", "fields", "grammar", "head", "literals", "name", "pattern", "since", "until")
+    __slots__ = (
+        "_match",
+        "_plan",
+        "anywhere",
+        "fields",
+        "full",
+        "grammar",
+        "heads",
+        "literals",
+        "name",
+        "pattern",
+        "since",
+        "until",
+    )
 
     def __init__(self, grammar: str, spec: dict[str, Any]) -> None:
         self.grammar = grammar
         self.name: str = spec["name"]
+        self.full = f"{grammar}.{self.name}"
         self.pattern: str = spec["pattern"]
         self.fields: tuple[tuple[str, str, str], ...] = spec["fields"]
         self.literals: tuple[bytes, ...] = spec["literals"]
         self.anywhere: bool = spec["anywhere"]
-        self.head: bytes = spec["head"]
+        self.heads: tuple[bytes, ...] = spec.get("heads", ())
         self.since: str | None = spec["since"]
         self.until: str | None = spec["until"]
         self._match: Any = None
+        self._plan: tuple[tuple[int, str, Callable[[bytes], Any]], ...] = ()
 
     def match(self, text: bytes) -> Match | None:
         """Fields of ``text`` if the whole line (or, for ``anywhere`` rules, its tail) has this shape."""
         if self._match is None:
             self._match = self._compile()
-        if not self.anywhere:
-            found = self._match(text)
-            return self._build(found, b"") if found else None
-        at = text.find(self.head)
-        for _ in range(4):
-            if at < 0:
-                return None
-            found = self._match(text, at)
-            if found:
-                return self._build(found, text[:at])
-            at = text.find(self.head, at + 1)
+        found = self._match(text)
+        if found is not None:
+            return self._build(found, b"")
+        return self._match_tail(text) if self.anywhere else None
+
+    def _match_tail(self, text: bytes) -> Match | None:
+        for head in self.heads:
+            at = text.rfind(head)
+            for _ in range(MAX_STARTS):
+                if at < 0:
+                    break
+                found = self._match(text, at)
+                if found is not None:
+                    return self._build(found, text[:at])
+                at = text.rfind(head, 0, at + len(head) - 1)
         return None
 
     def _compile(self) -> Any:
         compiled = re.compile(self.pattern.encode())
         groups = compiled.groupindex
-        self.fields = tuple((name, group, kind) for name, group, kind in self.fields if group in groups)
+        self._plan = tuple((groups[g] - 1, name, CONVERT[kind]) for name, g, kind in self.fields if g in groups)
         return compiled.match
 
     def _build(self, found: re.Match[bytes], before: bytes) -> Match:
         values: dict[str, Any] = {}
-        for name, group, kind in self.fields:
-            raw = found.group(group)
+        groups = found.groups()
+        for index, name, convert in self._plan:
+            raw = groups[index]
             if raw is not None:
-                value = CONVERT[kind](raw)
+                value = convert(raw)
                 if value is not None:
                     values[name] = value
         return Match(self, values, before)
@@ -102,7 +132,7 @@ class Match:
         self.before = before
 
     def __repr__(self) -> str:
-        return f"Match({self.rule.grammar}.{self.rule.name}, {self.fields})"
+        return f"Match({self.rule.full}, {self.fields})"
 
 
 class Matcher:
