@@ -25,7 +25,8 @@ _FRAME = re.compile(
     rb"_{40,80}\Z|(?:Days|Hours|Minutes|Seconds|Milliseconds|Ticks|Total[A-Z][a-z]{3,12}) *: [0-9.,]+\Z"
 )
 _OTHER = re.compile(
-    rb"\t[A-Z][A-Za-z ]{3,40}(?:\([a-z/ ]{1,12}\))?:? [^\n]*\Z|[A-Z][a-z]+(?: [a-z]+){1,3}: [0-9]+\Z| {2,}[0-9]+ {2}[a-z][a-z ]{3,40}\Z"
+    rb"\t[A-Z][A-Za-z ]{3,40}(?:\([a-z/ ]{1,12}\))?:? [^\n]*\Z|[A-Z][a-z]+(?: [a-z]+){1,3}: [0-9]+\Z"
+    rb"| {2,}[0-9]+ {2}[a-z][a-z ]{3,40}\Z"
 )
 _FAMILY = re.compile(r"v_|fish|perf|bsd|gnu|toybox_[a-z]+_v|toybox_(?:rss|major|minor)")
 _EXITS = ("exited", "signalled", "stopped")

@@ -1,11 +1,11 @@
-"""Zone abbreviations as ``date``, ``vmstat -t`` and dool print them, mapped to offsets where only one meaning is in use."""
+"""Zone abbreviations as ``date``, ``vmstat -t`` and dool print them, as offsets where only one meaning is in use."""
 
 from __future__ import annotations
 
 import re
 
 _OFFSETS = {
-    "UTC": "+00:00", "GMT": "+00:00", "Z": "+00:00", "UCT": "+00:00", "WET": "+00:00", "WEST": "+01:00",
+    "UTC": "UTC", "GMT": "UTC", "Z": "UTC", "UCT": "UTC", "WET": "+00:00", "WEST": "+01:00",
     "BST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "MEZ": "+01:00", "MESZ": "+02:00", "EET": "+02:00",
     "EEST": "+03:00", "MSK": "+03:00", "SAST": "+02:00", "CAT": "+02:00", "EAT": "+03:00", "WAT": "+01:00",
     "PKT": "+05:00", "WIB": "+07:00", "HKT": "+08:00", "AWST": "+08:00", "WITA": "+08:00", "JST": "+09:00",
@@ -24,7 +24,7 @@ _NUMERIC = re.compile(r"([+-])(\d{2}):?(\d{2})?\Z")
 
 
 def zone_offset(text: str) -> tuple[str | None, str | None]:
-    """``(offset, note)`` of a printed zone: ``+HH:MM`` when it has one meaning, else None and a note that says why."""
+    """``(offset, note)`` of a printed zone: ``+HH:MM`` or ``UTC`` when it has one meaning, else None and a note that says why."""
     numeric = _NUMERIC.match(text)
     if numeric:
         sign, hours, minutes = numeric.groups()
@@ -39,7 +39,7 @@ def zone_offset(text: str) -> tuple[str | None, str | None]:
 
 
 def offset_seconds(zone: str | None) -> int:
-    """Seconds east of UTC of ``+HH:MM``; 0 when ``zone`` is None."""
+    """Seconds east of UTC of ``+HH:MM``; 0 for ``UTC`` and None."""
     if not zone:
         return 0
     numeric = _NUMERIC.match(zone)
