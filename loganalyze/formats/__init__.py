@@ -6,4 +6,6 @@ they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`
 
 LOG_FORMATS: tuple[str, ...] = ()
 TEXT_FORMATS: tuple[str, ...] = ()
-CAPTURE_FORMATS: tuple[str, ...] = ()
+CAPTURE_FORMATS: tuple[str, ...] = (
+    "nvidia_csv",
+)

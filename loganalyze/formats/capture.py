@@ -18,10 +18,11 @@ and optionally
 * ``tail_belongs(line: bytes, previous: list[bytes]) -> bool``: like ``belongs`` with the segment's lines so far, for
   formats where one line alone cannot tell; used instead of ``belongs`` when present.
 
-Lines reach a module decoded to UTF-8, without line ends, terminal escapes or wrapper prefixes. Numbers are 1-based lines of the
-source. ``t_s`` of a frame counts seconds from its first record; it is null when the rows carry no clock, also when
-``clock.kind`` is ``interval`` (then time is ``row`` x ``clock.interval_s``). Stamps without a zone are read as UTC into
-``clock.first_epoch_s`` and ``clock.zone`` stays None.
+Lines reach a module decoded to UTF-8, without line ends, terminal escapes or wrapper prefixes. A foreign line that
+interrupts a segment is blanked, so that numbers (1-based lines of the source) stay true. ``t_s`` of a frame counts
+seconds from its first record; it is null when the rows carry no clock, also when ``clock.kind`` is ``interval`` (then
+time is ``row`` x ``clock.interval_s``). Stamps without a zone are read as UTC into ``clock.first_epoch_s`` and
+``clock.zone`` stays None.
 """
 
 from __future__ import annotations

@@ -1,0 +1,192 @@
+"""Cut a text into segments of capture formats, line by line. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from loganalyze.formats.capture import CaptureFormat, Segment
+from loganalyze.formats.capture_stamps import stamp_line
+from loganalyze.model.records import Clock, Source
+
+MAX_UNREAD = 50
+
+_TOOL = (
+    rb"(?:nvidia-smi|vmstat|vm_stat|free|swapon|cat|grep|sar|sadf|pidstat|iostat|mpstat|dstat|dool|top|time|watch"
+    rb"|rocm-smi|amd-smi|gpustat|nvtop|tegrastats|while|date|uptime|python3?|ollama|\./llama-\S+)"
+)
+PROMPT = re.compile(
+    rb"^[ \t]*(?:[^\s$#>%]{0,200}[ \t]?[^\s$#>%]{0,200}[$#>%]|PS [^>]{0,200}>)[ \t]+(?:sudo[ \t]+)?("
+    + _TOOL
+    + rb"\b.*)$"
+)
+TITLE = re.compile(rb"^[ \t]*Every ([0-9]+(?:[.,][0-9]+)?)s: (.*)$")
+_FENCE = re.compile(rb"^[ \t]*(?:```|~~~)")
+_INTERVAL = (
+    re.compile(rb"\bwatch\b.*?-n[ =]?([0-9.]+)"),
+    re.compile(rb"\bnvidia-smi\b.*?--loop-ms[ =]([0-9]+)(?P<ms>)"),
+    re.compile(rb"\bnvidia-smi\b.*? -lms[ =]?([0-9]+)(?P<ms>)"),
+    re.compile(rb"\bnvidia-smi\b.*? (?:-l[ =]?|--loop[ =])([0-9]+)"),
+    re.compile(rb"\bnvidia-smi\b.*?\b[dp]mon\b.*? (?:-d[ =]?|--delay[ =])([0-9]+)"),
+    re.compile(rb"\bfree\b.*? (?:-s[ =]?|--seconds[ =])([0-9.]+)"),
+    re.compile(rb"\b(?:vmstat|vm_stat|dool|dstat|sar|iostat|pidstat|mpstat)\b(?: -\S+(?: [kKmM]\b)?)* ([0-9]+)\b"),
+)
+
+
+@cache
+def capture_formats() -> tuple[CaptureFormat, ...]:
+    """The capture modules, in the order in which they are asked."""
+    from loganalyze.formats import CAPTURE_FORMATS
+
+    return tuple(cast("CaptureFormat", import_module(f"loganalyze.formats.{name}")) for name in CAPTURE_FORMATS)
+
+
+def interval_of(command: bytes) -> float | None:
+    """Seconds between samples that a command line asks for, or None."""
+    for pattern in _INTERVAL:
+        found = pattern.search(command)
+        if found:
+            try:
+                value = float(found.group(1))
+            except ValueError:
+                return None
+            return value / 1000 if "ms" in pattern.groupindex else value
+    return None
+
+
+def format_of(line: bytes) -> CaptureFormat | None:
+    """The first format that ``line`` starts."""
+    return next((f for f in capture_formats() if f.starts(line)), None)
+
+
+class Segmenter:
+    """Feeds on lines, yields ``(format, segment)`` pairs, counts on ``source``.
+
+    A line goes to the open segment if it belongs there, else to the format it starts; else it is a prompt, a title or
+    a lone date (which stamps what follows), else it is unmatched and the open segment goes on behind it.
+    """
+
+    def __init__(self, source: Source, start_number: int = 0) -> None:
+        self.source = source
+        self.done: list[tuple[CaptureFormat, Segment]] = []
+        self._format: CaptureFormat | None = None
+        self._lines: list[bytes] = []
+        self._stamps: list[float | None] = []
+        self._first = 1
+        self._last_taken = 0
+        self._number = start_number
+        self._command: bytes | None = None
+        self._interval: float | None = None
+        self._outer: Clock | None = None
+        self._stamp: float | None = None
+        self._stamp_clock: Clock | None = None
+
+    def feed(self, number: int, line: bytes, stamp: float | None = None, clock: Clock | None = None) -> None:
+        """Take one line. ``stamp`` is the wrapper's time of it on ``clock``."""
+        self.source.lines += 1
+        if clock is not None:
+            self._stamp_clock = clock
+        stamp = stamp if stamp is not None else self._stamp
+        if not line.strip():
+            self.source.skipped += 1
+            self._keep(b"", stamp)
+        elif self._format is not None and self._belongs(line):
+            self._take(number, line, stamp)
+        else:
+            self._other(number, line, stamp)
+
+    def finish(self, cut: bool = False) -> list[tuple[CaptureFormat, Segment]]:
+        """End the text; ``cut`` when its last line has no line end. Returns all segments in order."""
+        at_end = bool(self._lines) and self._last_taken == self._first + len(self._lines) - 1
+        self._close(cut and at_end)
+        return self.done
+
+    def _belongs(self, line: bytes) -> bool:
+        tail = getattr(self._format, "tail_belongs", None)
+        if tail is not None:
+            return bool(tail(line, self._lines))
+        return self._format is not None and self._format.belongs(line)
+
+    def _other(self, number: int, line: bytes, stamp: float | None) -> None:
+        found = format_of(line)
+        if found is not None:
+            self._close(False)
+            self._format, self._first = found, number
+            self._take(number, line, stamp)
+            return
+        self._keep(b"", stamp)
+        if self._command_line(line) or _FENCE.match(line) or self._date(line):
+            self.source.skipped += 1
+            return
+        unmatched(self.source, number, line)
+
+    def _command_line(self, line: bytes) -> bool:
+        title = TITLE.match(line)
+        prompt = None if title else PROMPT.match(line)
+        if title:
+            self._interval = float(title.group(1).replace(b",", b"."))
+            self._command = title.group(2)
+        elif prompt:
+            self._close(False)
+            self._command = prompt.group(1)
+            self._interval = interval_of(self._command)
+        return bool(title or prompt)
+
+    def _date(self, line: bytes) -> bool:
+        found = stamp_line(line)
+        if found is None:
+            return False
+        self._stamp = found.epoch_s
+        self._stamp_clock = Clock("absolute", zone=found.zone, resolution_s=found.resolution_s, anchor="date line")
+        return True
+
+    def _keep(self, line: bytes, stamp: float | None) -> None:
+        if self._format is not None:
+            self._lines.append(line)
+            self._stamps.append(stamp)
+
+    def _take(self, number: int, line: bytes, stamp: float | None) -> None:
+        self._keep(line, stamp)
+        self._last_taken = number
+        self.source.matched += 1
+
+    def _close(self, cut: bool) -> None:
+        if self._format is not None:
+            keep = self._last_taken - self._first + 1
+            lines, stamps = self._lines[:keep], self._stamps[:keep]
+            segment = Segment(
+                self.source,
+                self._first,
+                b"\n".join(lines) + (b"" if cut else b"\n"),
+                last_line_cut=cut,
+                stamps=stamps if any(s is not None for s in stamps) else None,
+                stamp_clock=self._stamp_clock,
+                interval_s=self._interval,
+                command=self._command.decode("utf-8", "replace") if self._command else None,
+                number=self._number,
+            )
+            self.done.append((self._format, segment))
+            self._number += 1
+            self._command = self._interval = None
+        self._format, self._lines, self._stamps = None, [], []
+
+
+def unmatched(source: Source, number: int, line: bytes) -> None:
+    """Count a line that no format took and keep it as an example."""
+    source.unmatched += 1
+    if len(source.unread) < MAX_UNREAD:
+        source.unread.append((number, line[:500].decode("utf-8", "replace")))
+
+
+def share_of_captures(lines: Iterable[bytes]) -> tuple[str | None, float]:
+    """Name of the first format met in ``lines`` and the share of lines (blank ones aside) that captures take."""
+    source = Source(path="")
+    segmenter = Segmenter(source)
+    for number, line in enumerate(lines, 1):
+        segmenter.feed(number, line)
+    pairs: Any = segmenter.finish()
+    content = source.matched + source.unmatched
+    return (pairs[0][0].NAME, source.matched / content) if pairs and content else (None, 0.0)

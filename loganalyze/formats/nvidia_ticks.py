@@ -1,0 +1,158 @@
+"""From gathered rows to captures: cards, ticks, clock and notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loganalyze.formats.capture import wrapper_times
+from loganalyze.formats.nvidia_interleave import cards_by_gaps, cards_by_levels
+from loganalyze.formats.nvidia_types import IDENTITY, TIME, Series
+from loganalyze.model.records import Capture, Clock, Device
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from loganalyze.formats.capture import Segment
+
+
+def finish(series: Series, segment: Segment) -> Capture | None:
+    """Capture of one series, or None when no row was read."""
+    import polars as pl
+
+    if not series.frames:
+        if series.headers:
+            segment.source.notes.append("header without rows")
+        return None
+    frame = pl.concat(series.frames, how="diagonal_relaxed", rechunk=False)
+    series.frames.clear()
+    frame = _join_flags(frame)
+    notes = [*series.notes, *_missing_notes(series)]
+    frame, names = _cards(frame, series, notes)
+    clock, frame = _clock(frame, segment)
+    frame = frame.with_columns(row=ticks(frame)).select(
+        "t_s", "row", "line", "device", *[c for c in frame.columns if c not in ("t_s", "line", "device")]
+    )
+    if series.headers > 1:
+        notes.append(f"header printed {series.headers} times")
+    return Capture(
+        kind="gpu",
+        format="nvidia_smi_csv",
+        source=segment.source,
+        frame=_narrow(frame),
+        devices=[Device(name, index=i, source=segment.source.path) for i, name in sorted(names.items())],
+        clock=clock,
+        dialect="csv" if series.headers else "csv,noheader",
+        segment=segment.number,
+        notes=notes,
+    )
+
+
+def _join_flags(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    groups: dict[str, list[str]] = {}
+    for name in frame.columns:
+        if "@" in name:
+            groups.setdefault(name.split("@")[0], []).append(name)
+    joined = [pl.max_horizontal(columns).alias(metric) for metric, columns in groups.items()]
+    return frame.with_columns(joined).drop([c for columns in groups.values() for c in columns])
+
+
+def _missing_notes(series: Series) -> list[str]:
+    label = {TIME: "timestamp"}
+    return [
+        f"{count} x {token or 'empty'} in {label.get(metric, metric)}"
+        for (metric, token), count in sorted(series.missing.items())
+    ]
+
+
+def _cards(frame: pl.DataFrame, series: Series, notes: list[str]) -> tuple[pl.DataFrame, dict[int, str]]:
+    """Add or fill ``device`` and name the cards."""
+    import polars as pl
+
+    if "device" in frame.columns:
+        return frame, {int(k): v for k, v in series.names.items() if k.isdigit()}
+    if IDENTITY in frame.columns:
+        ids = frame[IDENTITY].unique(maintain_order=True).drop_nulls().to_list()
+        by_name = all(i == series.names.get(i) for i in ids)
+        if len(ids) > 1 or not by_name:
+            number = pl.col(IDENTITY).replace_strict(ids, list(range(len(ids))), return_dtype=pl.Int32)
+            frame = frame.with_columns(device=number).drop(IDENTITY)
+            return frame, {i: series.names[x] for i, x in enumerate(ids) if x in series.names}
+        frame = frame.drop(IDENTITY)
+    count, how = _unlabelled(frame)
+    order = pl.int_range(0, len(frame), dtype=pl.Int32, eager=True) % count
+    if count > 1:
+        notes.append(f"no index column: {count} cards told apart by {how}")
+    only = next(iter(series.names.values()), None)
+    return frame.with_columns(device=order), dict.fromkeys(range(count), only) if only else {}
+
+
+def _unlabelled(frame: pl.DataFrame) -> tuple[int, str]:
+    if TIME in frame.columns:
+        return cards_by_gaps(frame[TIME]), "gaps between stamps"
+    return cards_by_levels(frame), "their interleaved levels"
+
+
+def _clock(frame: pl.DataFrame, segment: Segment) -> tuple[Clock, pl.DataFrame]:
+    """Clock of the rows: their own stamps, else the wrapper's, else the interval asked for, else none."""
+    import polars as pl
+
+    own = frame[TIME].drop_nulls() if TIME in frame.columns else None
+    if own is not None and len(own):
+        zero = int(own[0])
+        clock = Clock("absolute", first_epoch_s=zero / 1000, resolution_s=0.001, interval_s=segment.interval_s)
+        zone = _outer_zone(segment, frame, zero / 1000)
+        if zone is not None:
+            clock.zone, clock.anchor = zone
+        return clock, frame.with_columns(t_s=(pl.col(TIME) - zero) / 1000.0).drop(TIME)
+    frame = frame.drop(TIME, strict=False)
+    outer = wrapper_times(segment, frame["line"].to_list()) if segment.stamps is not None else None
+    if outer is not None:
+        return outer[0], frame.with_columns(t_s=pl.Series(outer[1], dtype=pl.Float64))
+    clock = Clock("interval" if segment.interval_s else "none", interval_s=segment.interval_s)
+    return clock, frame.with_columns(t_s=pl.lit(None, dtype=pl.Float64))
+
+
+def _outer_zone(segment: Segment, frame: pl.DataFrame, first: float) -> tuple[str, str] | None:
+    """Zone of unmarked stamps from a wrapper's stamp with a zone on the same line: the nearest quarter hour."""
+    outer = segment.stamp_clock
+    if outer is None or outer.kind != "absolute" or outer.zone is None:
+        return None
+    stamp = segment.stamp(int(frame["line"][0]))
+    if stamp is None:
+        return None
+    quarters = round((first - stamp) / 900)
+    # A wrapper reads the line at once; more than a minute off a quarter hour is another clock.
+    if abs(first - stamp - quarters * 900) > 60 or abs(quarters) > 56:
+        return None
+    sign, minutes = ("-" if quarters < 0 else "+"), abs(quarters) * 15
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}", "zone of the wrapper's stamp"
+
+
+def ticks(frame: pl.DataFrame) -> pl.Series:
+    """0-based tick of each row: another begins when the card number does not rise, or after half an interval."""
+    import polars as pl
+
+    device = frame["device"]
+    if device.n_unique() <= 1:
+        return pl.int_range(0, len(frame), dtype=pl.UInt32, eager=True).alias("row")
+    begins = (device <= device.shift(1)).fill_null(False)
+    if frame["t_s"].null_count() == 0:
+        steps = frame.filter(pl.col("device") == device[0])["t_s"].diff().drop_nulls()
+        typical = steps.median()
+        if isinstance(typical, float) and typical > 0:
+            begins = begins | (frame["t_s"].diff() > typical / 2).fill_null(False)
+    return begins.cum_sum().cast(pl.UInt32).alias("row")
+
+
+def _narrow(frame: pl.DataFrame) -> pl.DataFrame:
+    """Back to 32 bits where a rescued row had widened a column."""
+    import polars as pl
+
+    casts = {
+        n: pl.Int32 if t == pl.Int64 else pl.Float32 for n, t in frame.schema.items() if t in (pl.Int64, pl.Float64)
+    }
+    casts.pop("t_s", None)
+    casts.pop("pid", None)
+    return frame.with_columns(pl.col(n).cast(t, strict=False) for n, t in casts.items()) if casts else frame
