@@ -12,10 +12,10 @@ from functools import cache
 from loganalyze.formats.capture import Segment
 from loganalyze.formats.time_facts import Facts, facts_of, merge
 from loganalyze.grammar.match import Match, Matcher
-from loganalyze.model.records import Capture
+from loganalyze.model.records import Capture, CaptureKind
 
 NAME = "time"
-KIND = "time"
+KIND: CaptureKind = "time"
 GRAMMARS = ("time", "time_lines")
 
 _OPENS = re.compile(

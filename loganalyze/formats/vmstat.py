@@ -15,10 +15,10 @@ from functools import cache
 
 from loganalyze.formats.capture import Segment
 from loganalyze.grammar.match import Matcher
-from loganalyze.model.records import Capture
+from loganalyze.model.records import Capture, CaptureKind
 
 NAME = "vmstat"
-KIND = "host"
+KIND: CaptureKind = "host"
 GRAMMARS = ("vmstat",)
 BULK = True
 
