@@ -1,0 +1,102 @@
+"""The tables of cards and host memories, read once when first needed.
+
+``data/gpus.csv``: one row a printed name (twins share a name and differ in memory): regular expression, memory in GiB,
+bandwidth in GB/s, dense FP16 and FP32 TFLOPS, PCIe link, compute capability or gfx id.
+``data/dram.csv``: host memories, links and disks with their theoretical GB/s.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+# Bandwidth of a host whose memory is not named: between dual-channel DDR4-3200 (51 GB/s) and DDR5-5600 (90 GB/s),
+# the two setups of the partial-offload points; the band around it spans one stick of DDR4 to eight channels of DDR5.
+HOST_GBS = 60.0
+HOST_LOW_GBS = 20.0
+HOST_HIGH_GBS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A card. ``vram_gib`` is None where memory is shared with the host, ``bandwidth_gbs`` None where unknown."""
+
+    name: str
+    pattern: re.Pattern[str]
+    vendor: str
+    vram_gib: float | None
+    bandwidth_gbs: float | None
+    fp16_tflops: float | None
+    fp32_tflops: float | None
+    pcie: str
+    arch: str
+    year: int | None
+    unified: bool
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    """A host memory, link or disk and its theoretical bandwidth."""
+
+    name: str
+    kind: str
+    gbs: float
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    path = resources.files("loganalyze.physics").joinpath("data", name)
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _gpu(row: dict[str, str]) -> Gpu:
+    vram = _number(row["vram_gib"])
+    year = _number(row["year"])
+    return Gpu(
+        name=row["printed_name"],
+        pattern=re.compile(row["regex"], re.IGNORECASE),
+        vendor=row["vendor"],
+        vram_gib=vram,
+        bandwidth_gbs=_number(row["bandwidth_gbs"]),
+        fp16_tflops=_number(row["fp16_dense_tflops"]),
+        fp32_tflops=_number(row["fp32_tflops"]),
+        pcie=row["pcie"],
+        arch=row["compute_cap"],
+        year=int(year) if year else None,
+        unified=vram is None or row["pcie"].startswith("SoC"),
+        sure="uncertain" not in row["certainty"],
+    )
+
+
+@cache
+def gpus() -> tuple[Gpu, ...]:
+    """Every card of the table, in file order."""
+    return tuple(_gpu(row) for row in _rows("gpus.csv"))
+
+
+@cache
+def host_memories() -> tuple[HostMemory, ...]:
+    """Every host memory, link (``LINK ...``) and disk (``DISK ...``) with one bandwidth figure."""
+    found = []
+    for row in _rows("dram.csv"):
+        gbs = _number(row["theoretical_gbs"])
+        if gbs is not None:
+            found.append(HostMemory(row["setup"], row["type"], gbs))
+    return tuple(found)
+
+
+def link_gbs(generation: float | None, width: float | None) -> float | None:
+    """One-way PCIe bandwidth in GB/s of ``generation`` and ``width`` lanes, None when either is unknown."""
+    lane = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}.get(int(generation or 0))
+    return None if lane is None or not width else lane * width
