@@ -8,6 +8,7 @@ LOG_FORMATS: tuple[str, ...] = ()
 TEXT_FORMATS: tuple[str, ...] = ()
 CAPTURE_FORMATS: tuple[str, ...] = (
     "nvidia_csv",
+    "nvidia_dmon",
     "vmstat",
     "free",
     "time_cmd",

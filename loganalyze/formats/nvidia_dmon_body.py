@@ -1,0 +1,159 @@
+"""Bodies of dmon: equal rows as a byte matrix that polars reads as digits, odd rows one by one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from loganalyze.formats.nvidia_dmon import is_header
+from loganalyze.formats.nvidia_dmon_columns import Table, table_of
+from loganalyze.formats.nvidia_messages import is_message
+
+if TYPE_CHECKING:
+    from loganalyze.formats.capture import Segment
+    from loganalyze.model.records import Capture
+
+_WORDS = re.compile(rb"[^\s,]+")
+
+
+def read_dmon(segment: Segment) -> list[Capture]:
+    """Captures of a segment: one a set of columns, see ``nvidia_dmon``."""
+    from loganalyze.formats.nvidia_dmon_finish import finish
+
+    reader = _Reader(segment)
+    for block in segment.blocks():
+        reader.block(block.data, block.first_line)
+    reader.end()
+    return [c for t in reader.tables if (c := finish(t, segment)) is not None]
+
+
+class _Reader:
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.tables: list[Table] = []
+        self._tail = (0, b"")
+
+    def block(self, data: bytes, first: int) -> None:
+        if not data.endswith(b"\n"):
+            cut = data.rfind(b"\n") + 1
+            self._tail = (first + data.count(b"\n"), data[cut:])
+            data = data[:cut]
+        at = 0
+        while at < len(data):
+            stop = self._next_header(data, at)
+            if stop > at:
+                self._rows(data[at:stop], first)
+                first += data.count(b"\n", at, stop)
+            at = self._header(data, stop) if stop < len(data) else stop
+            first += stop < len(data)
+
+    def end(self) -> None:
+        """A last line without a line end cannot prove that its last number is whole."""
+        number, line = self._tail
+        if not line.strip():
+            return
+        if not is_header(line):
+            self.segment.reject(number, line)
+            if self.tables:
+                self.tables[-1].notes.append(f"line {number} is cut off at the end of the file: row dropped")
+
+    def _next_header(self, data: bytes, at: int) -> int:
+        """Offset of the first header line that the current table does not know."""
+        known = self.tables[-1].known if self.tables else set()
+        while True:
+            mark = data.find(b"#", at)
+            if mark < 0:
+                return len(data)
+            begin = data.rfind(b"\n", at, mark) + 1 if b"\n" in data[max(at, mark - 256) : mark] else at
+            end = data.find(b"\n", mark)
+            line = data[begin:end]
+            if line not in known and is_header(line):
+                return begin
+            at = end + 1
+            if at >= len(data):
+                return len(data)
+
+    def _header(self, data: bytes, at: int) -> int:
+        end = data.find(b"\n", at)
+        line = data[at:end]
+        table = table_of(line)
+        current = self.tables[-1] if self.tables else None
+        if current is not None and (current.columns == table.columns or _unit_line_of(current, table)):
+            current.known.add(line)
+        elif current is not None and not current.named and table.named and len(current.columns) == len(table.columns):
+            current.columns, current.named = table.columns, True
+            current.known.add(line)
+        else:
+            self.tables.append(table)
+        return end + 1
+
+    def _rows(self, data: bytes, first: int) -> None:
+        from loganalyze.formats.nvidia_dmon_matrix import read_matrix
+
+        if not self.tables:
+            for at, line in enumerate(data.split(b"\n")):
+                self._no_table(first + at, line)
+            return
+        table = self.tables[-1]
+        frame, odd = read_matrix(data, first, table)
+        rows = [r for number, line in odd if (r := self._odd(number, line, table)) is not None]
+        if rows:
+            from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows
+
+            table.frames.append(frame_of_rows(rows, table))
+        if len(frame):
+            table.frames.append(frame)
+
+    def _no_table(self, number: int, line: bytes) -> None:
+        if not line.strip():
+            return
+        if is_message(line):
+            self.segment.source.notes.append(line.strip()[:200].decode("utf-8", "replace"))
+        self.segment.reject(number, line)
+
+    def _odd(self, number: int, line: bytes, table: Table) -> dict[str, Any] | None:
+        """Cells of a row of another length, or None for blank lines, known headers and what is no row."""
+        if not line.strip() or line in table.known:
+            return None
+        row = read_row(line, table)
+        if row is not None:
+            return {"line": number, **row}
+        if is_message(line) and len(table.notes) < 50:
+            table.notes.append(line.strip()[:200].decode("utf-8", "replace"))
+        self.segment.reject(number, line)
+        return None
+
+
+def _unit_line_of(current: Table, other: Table) -> bool:
+    """A unit line under a names line announces as many columns."""
+    return current.named and not other.named and len(current.columns) == len(other.columns)
+
+
+def read_row(line: bytes, table: Table) -> dict[str, Any] | None:
+    """Cells by position name (``date``, ``time`` as printed), or None when the line is no row of ``table``."""
+    words = _WORDS.findall(line.replace(b"^C", b" "))
+    if len(words) != len(table.columns):
+        return None
+    row: dict[str, Any] = {}
+    for name, at in {**table.targets, **_stamps(table)}.items():
+        word = words[at].decode("ascii", "replace")
+        if name in ("date", "time"):
+            row[name] = word
+        elif word.isdigit() and len(word) < 10:
+            row[name] = int(word)
+        elif word == "-" and name != "device":
+            row[name] = None
+        else:
+            return None
+    return row if _stamp_fits(row) else None
+
+
+def _stamps(table: Table) -> dict[str, int]:
+    return {n: table.columns.index(n) for n in ("date", "time") if n in table.columns}
+
+
+def _stamp_fits(row: dict[str, Any]) -> bool:
+    date, time = row.get("date"), row.get("time")
+    return (date is None or re.fullmatch(r"[0-9]{8}", date) is not None) and (
+        time is None or re.fullmatch(r"[0-9]{2}:[0-9]{2}:[0-9]{2}", time) is not None
+    )
