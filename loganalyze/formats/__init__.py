@@ -11,5 +11,9 @@ CAPTURE_FORMATS: tuple[str, ...] = (
     "nvidia_dmon",
     "vmstat",
     "free",
+    "meminfo",
+    "vmstat_s",
+    "vmstat_d",
+    "swapon",
     "time_cmd",
 )
