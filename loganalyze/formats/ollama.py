@@ -13,7 +13,7 @@ from typing import Any
 
 from loganalyze.formats import pairs
 from loganalyze.formats.base import Fields, Handler, LogState
-from loganalyze.formats.rates import plausible_prompt_tps, rate
+from loganalyze.formats.engine_rates import plausible_prompt_tps, rate
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import Buffer, Device, Request
 from loganalyze.scan.line import Line
