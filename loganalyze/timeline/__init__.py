@@ -1,1 +1,107 @@
+"""Timeline: clocks, anchors, and alignment of all sources on one axis.
 
+``align`` places what was read. The aligned table is in ``table``, its files in ``export``, its text view in ``view``.
+"""
+
+from __future__ import annotations
+
+from loganalyze.model.records import Capture, Clock, Reading, Run, Source
+
+__all__ = ["align"]
+
+
+def align(
+    runs: list[Run],
+    captures: list[Capture],
+    *,
+    tz: str | None = None,
+    starts: dict[str, str] | None = None,
+    group: str = "auto",
+) -> Reading:
+    """Put ``runs`` and ``captures`` on one axis, in place, and join them.
+
+    Runs get phases and the times of their requests; every clock gets ``offset_s``, ``anchor`` and ``error_s`` where
+    it can be placed and a note where it cannot; captures whose stamps go back are cut into segments; rows placed by
+    their number get ``t_s``. ``tz``: zone of stamps without one (default: a neighbour's, else this machine's).
+    ``starts``: path or file name -> time of the zero of that file. ``group``: see ``group.MODES``.
+
+    Raises LogAnalyzeError for a zone or start that cannot be read.
+    """
+    from loganalyze.timeline.group import MODES, Group
+    from loganalyze.timeline.group import group as make_groups
+    from loganalyze.timeline.phases import fill_phases
+
+    if tz is not None:
+        from loganalyze.timeline.zones import check_zone
+
+        check_zone(tz)
+    if group not in MODES:
+        from loganalyze.errors import LogAnalyzeError
+
+        raise LogAnalyzeError(f"unknown grouping {group}", remedy="Use one of: " + ", ".join(MODES))
+    for run in runs:
+        fill_phases(run)
+    whole = _split(captures)
+    _apply_starts(runs, whole, starts or {}, tz)
+    reading = Reading(runs=list(runs))
+    if not whole and len(runs) <= 1:
+        groups, reading.grouping = [Group(list(runs), [])], "one log" if runs else "nothing to group"
+    else:
+        groups, reading.grouping = make_groups(runs, whole, group)
+    from loganalyze.timeline.attach import attach
+    from loganalyze.timeline.axis import align_group
+
+    for members in groups:
+        align_group(members, tz)
+    attach(reading, groups)
+    _report_clocks(runs, whole)
+    reading.sources = list({id(s): s for s in [*(r.source for r in runs), *(c.source for c in whole)] if s}.values())
+    return reading
+
+
+def _split(captures: list[Capture]) -> list[Capture]:
+    if not captures:
+        return []
+    from loganalyze.timeline.segments import split
+
+    return [part for capture in captures for part in split(capture)]
+
+
+def _apply_starts(runs: list[Run], captures: list[Capture], starts: dict[str, str], tz: str | None) -> None:
+    if not starts:
+        return
+    from loganalyze.errors import LogAnalyzeError
+    from loganalyze.timeline.clocks import settle
+    from loganalyze.timeline.place import interval_of
+    from loganalyze.timeline.zones import stamp_epoch
+
+    for name, text in starts.items():
+        epoch, _ = stamp_epoch(text, tz)
+        found = [c for c in captures if _named(c.source, name)]
+        clocks: list[Clock] = [r.clock for r in runs if _named(r.source, name)][:1] + [c.clock for c in found][:1]
+        if not clocks:
+            raise LogAnalyzeError(f"no source is called {name}", remedy="Name a file as it was given")
+        for capture in found:
+            if capture.clock.kind == "none":
+                capture.clock.kind, capture.clock.interval_s = "interval", interval_of(capture)
+        for clock in clocks:
+            settle(clock, epoch, "start given", 0.0)
+
+
+def _named(source: Source | None, name: str) -> bool:
+    if source is None:
+        return False
+    path = source.path.replace("\\", "/")
+    return path == name.replace("\\", "/") or path.rsplit("/", 1)[-1] == name
+
+
+def _report_clocks(runs: list[Run], captures: list[Capture]) -> None:
+    """``Source.clock`` is what outputs show: that of the first run or segment of the source."""
+    seen: set[int] = set()
+    items: list[Run | Capture] = [*runs, *captures]
+    for item in items:
+        source = item.source
+        if source is None or id(source) in seen:
+            continue
+        seen.add(id(source))
+        source.clock = item.clock

@@ -1,0 +1,198 @@
+"""Alignment by the signal, applied: runs without wall time onto placed captures, captures without clock onto runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loganalyze.model.records import Capture, Run
+from loganalyze.timeline.clocks import settle
+from loganalyze.timeline.curves import Curve, curves
+from loganalyze.timeline.shape import Shape, shape_of
+from loganalyze.timeline.signal import Fit, agree, evidence, fit
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+# Seconds between rows where a tool does not say: what people type for vmstat, dmon and nvidia-smi nearly always.
+USUAL_S = 1.0
+# Other intervals in use, with the nats that they must be better by.
+OTHERS = {2.0: 4.0, 5.0: 4.0, 0.5: 4.0, 10.0: 5.0, 0.1: 5.0, 0.2: 5.0}
+# Loops sleep between samples, so that a second lasts 1.003 to 1.012 s; it shows only in long captures.
+DRIFTS = (1.0, 1.002, 1.004, 1.006, 1.009, 1.012)
+DRIFT_ROWS = 150
+# Captures whose lengths differ by no more intervals than this were begun and ended together.
+SAME_LENGTH = 1.5
+
+
+@dataclass(slots=True)
+class Trial:
+    """One capture against a run: its interval, its curves and their place."""
+
+    capture: Capture
+    interval_s: float
+    fit: Fit
+    scale: float = 1.0
+
+    @property
+    def rows(self) -> int:
+        frame = self.capture.frame
+        return 0 if frame is None or not frame.height else int(frame["row"].max()) + 1  # type: ignore[arg-type]
+
+
+def interval_of(capture: Capture) -> float:
+    """Seconds between ticks: stated, measured from stamps, or the usual."""
+    if capture.clock.interval_s:
+        return capture.clock.interval_s
+    return measured_interval(capture) or USUAL_S
+
+
+def measured_interval(capture: Capture) -> float | None:
+    """Mean time between ticks by the stamps; None without them."""
+    frame = capture.frame
+    if frame is None or frame.height < 2:
+        return None
+    known = frame.filter(frame["t_s"].is_finite())
+    if known.height < 2:
+        return None
+    rows = int(known["row"].max()) - int(known["row"].min())  # type: ignore[arg-type]
+    span = float(known["t_s"].max()) - float(known["t_s"].min())  # type: ignore[arg-type]
+    return span / rows if rows > 0 and span > 0 else None
+
+
+def place_run(run: Run, captures: list[Capture], wall_s: float | None, after_s: float | None = None) -> bool:
+    """Place ``run`` by all ``captures``, which are placed. ``after_s``: the run started no earlier than that."""
+    shape = shape_of(run, wall_s)
+    if shape is None or not captures:
+        return False
+    base = min(c.clock.offset_s for c in captures if c.clock.offset_s is not None)
+    found: list[Curve] = []
+    for capture in captures:
+        found += _moved(capture, base, run)
+    if not found:
+        return False
+    step = min(interval_of(c) for c in captures)
+    earliest = None if after_s is None else after_s - base
+    result = fit(found, shape, step, earliest_s=earliest)
+    if result.offset_s is None:
+        run.clock.notes.append(f"not placed by its captures: {result.refused}")
+        return False
+    error = max(result.error_s or 0.0, step / 2) + min(c.clock.error_s or 0.0 for c in captures)
+    settle(run.clock, base - result.offset_s, "signal: " + ", ".join(result.names), error)
+    return True
+
+
+def _moved(capture: Capture, base: float, run: Run) -> list[Curve]:
+    """Curves in seconds from ``base``. Whole-second stamps are floors: their middle is meant, give or take half."""
+    assert capture.clock.offset_s is not None
+    rounding = capture.clock.resolution_s or 0.0
+    rounding = rounding if rounding >= 0.1 else 0.0
+    found = curves(capture, interval_of(capture), run)
+    for curve in found:
+        curve.t = curve.t + (capture.clock.offset_s - base + rounding / 2)
+        curve.slack = rounding / 2
+    return found
+
+
+def place_captures(
+    run: Run,
+    loose: list[Capture],
+    placed: list[Capture],
+    wall_s: float | None,
+    expected: dict[int, tuple[float, float]],
+) -> list[Capture]:
+    """Place the ``loose`` captures on ``run``'s clock and return those that could not be.
+
+    ``placed`` captures help where they were begun and ended together with a loose one. ``expected``: ``id(capture)`` ->
+    offset on the run's clock and its spread, from file times.
+    """
+    shape = shape_of(run, wall_s)
+    if shape is None or run.clock.offset_s is None:
+        return loose
+    trials = [_try(c, shape, run, expected.get(id(c))) for c in loose]
+    _agree(trials, placed, run)
+    left = []
+    for trial in trials:
+        if trial.fit.offset_s is None:
+            trial.capture.clock.notes.append(f"not placed by the signal: {trial.fit.refused}")
+            left.append(trial.capture)
+        else:
+            _settle_trial(trial, run)
+    return left
+
+
+def _try(capture: Capture, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
+    stated = capture.clock.interval_s or measured_interval(capture)
+    interval = stated or USUAL_S
+    best = Trial(capture, interval, fit(curves(capture, interval, run), shape, interval, prior))
+    if stated is None and _unexplained(best.fit):
+        best = _other_interval(best, shape, run, prior)
+    if best.rows >= DRIFT_ROWS and measured_interval(capture) is None:
+        best = _drifting(best, shape, run, prior)
+    return best
+
+
+def _unexplained(found: Fit) -> bool:
+    return found.offsets is not None and (found.offset_s is None or found.cost > 3.0)
+
+
+def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
+    best, best_evidence = usual, evidence(usual.fit)
+    for interval, handicap in OTHERS.items():
+        found = fit(curves(usual.capture, interval, run), shape, interval, prior)
+        told = evidence(found) - handicap
+        if found.offset_s is not None and told > best_evidence:
+            best, best_evidence = Trial(usual.capture, interval, found), told
+    return best
+
+
+def _drifting(steady: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
+    best, best_evidence = steady, evidence(steady.fit) + 1.5
+    for scale in DRIFTS[1:]:
+        found = fit(curves(steady.capture, steady.interval_s, run, scale), shape, steady.interval_s, prior)
+        if found.offset_s is not None and evidence(found) > best_evidence:
+            best, best_evidence = Trial(steady.capture, steady.interval_s, found, scale), evidence(found)
+    return best
+
+
+def _agree(trials: list[Trial], placed: list[Capture], run: Run) -> None:
+    """Captures of the same length, begun and ended together, sharpen each other."""
+    assert run.clock.offset_s is not None
+    fixed = []
+    for capture in placed:
+        span, offset = measured_interval(capture), capture.clock.offset_s
+        if span is not None and offset is not None and capture.frame is not None:
+            rounding = capture.clock.resolution_s or 0.0
+            length = span * int(capture.frame["row"].max())  # type: ignore[arg-type]
+            fixed.append((length, offset + rounding / 2 - run.clock.offset_s))
+    own = [t.fit for t in trials]
+    for i, trial in enumerate(trials):
+        length = (trial.rows - 1) * trial.interval_s
+        reach = SAME_LENGTH * trial.interval_s
+        others = [
+            own[j]
+            for j, other in enumerate(trials)
+            if j != i and abs((other.rows - 1) * other.interval_s - length) <= reach
+        ]
+        known = [offset for span, offset in fixed if abs(span - length) <= reach]
+        if others or known:
+            trial.fit = agree(own[i], others, known, trial.interval_s)
+
+
+def _settle_trial(trial: Trial, run: Run) -> None:
+    clock = trial.capture.clock
+    assert run.clock.offset_s is not None
+    assert trial.fit.offset_s is not None
+    if clock.interval_s is None and measured_interval(trial.capture) is None:
+        clock.interval_s = trial.interval_s * trial.scale
+        told = "assumed" if trial.interval_s == USUAL_S else "found by matching the run"
+        clock.notes.append(f"the interval is not stated: {clock.interval_s:g} s {told}")
+        if trial.scale != 1.0:
+            clock.notes.append(f"rows come {100 * (trial.scale - 1):.1f} % late: the clock drifts")
+        clock.kind = "interval"
+    # A row tells of a moment within its interval, so no match is better than that.
+    error = max(trial.fit.error_s or 0.0, trial.interval_s) + (run.clock.error_s or 0.0)
+    anchor = "signal: " + ", ".join(trial.fit.names)
+    settle(clock, run.clock.offset_s + trial.fit.offset_s, anchor, error)
