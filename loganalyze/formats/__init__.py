@@ -7,8 +7,13 @@ they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`
 LOG_FORMATS: tuple[str, ...] = ("llama_load",)
 TEXT_FORMATS: tuple[str, ...] = ()
 CAPTURE_FORMATS: tuple[str, ...] = (
+    "nvidia_apps",
     "nvidia_csv",
     "nvidia_dmon",
+    "nvidia_pmon",
+    "nvidia_table",
+    "nvidia_q",
+    "nvidia_xml",
     "vmstat",
     "free",
     "meminfo",

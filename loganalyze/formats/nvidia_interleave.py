@@ -29,9 +29,9 @@ def cards_by_gaps(ms: pl.Series) -> int:
 
 
 def cards_by_levels(frame: pl.DataFrame) -> int:
-    """Cards in rows without stamps: the smallest stride at which levels go on far more smoothly than from row to row.
+    """Cards in rows without stamps: the smallest stride at which levels repeat, or go on far more smoothly than by row.
 
-    A factor of 3 separates the strides of two cards that hold different amounts from one card that oscillates.
+    A factor of 3 separates two cards that hold different amounts from one card that oscillates.
     """
     import polars as pl
 
@@ -43,7 +43,7 @@ def cards_by_levels(frame: pl.DataFrame) -> int:
         if not near or len(values) < 6:
             continue
         for stride in range(2, min(MAX_CARDS, len(values) // 3) + 1):
-            if _roughness(values, stride) * 3 <= near:
+            if _roughness(values, stride) * 3 <= near or (name.startswith("vram") and _returns(values, stride)):
                 return stride
     return 1
 
@@ -52,3 +52,14 @@ def _roughness(values: pl.Series, stride: int) -> float:
     steps = (values - values.shift(stride)).abs().drop_nulls()
     mean = steps.mean()
     return float(mean) if isinstance(mean, float) else 0.0
+
+
+def _returns(values: pl.Series, stride: int) -> bool:
+    """True when an amount of memory keeps coming back to the very MiB it had ``stride`` rows ago, with others between.
+
+    One card allocates and frees in ever new amounts; two that share a model alternate. On recorded pairs of cards 3 to
+    8 in 11 changes came back, on single cards none.
+    """
+    moved = values != values.shift(1)
+    back = ((values == values.shift(stride)) & (moved | moved.shift(1))).sum()
+    return back >= 3 and back * 10 >= moved.sum() * 3

@@ -71,7 +71,8 @@ def fit(cells: list[str], fields: Sequence[Field]) -> list[str] | None:
     extra = len(cells) - len(fields)
     if extra == 0:
         return cells
-    at = next((i for i, f in enumerate(fields) if f.name in ("process_name", "name")), None)
+    names = [f.name for f in fields]
+    at = next((names.index(n) for n in ("process_name", "name") if n in names), None)
     if extra < 0 or at is None:
         return None
     return [*cells[:at], ", ".join(cells[at : at + extra + 1]), *cells[at + extra + 1 :]]
