@@ -20,5 +20,8 @@ CAPTURE_FORMATS: tuple[str, ...] = (
     "vmstat_s",
     "vmstat_d",
     "swapon",
+    "sysstat",
+    "sadf",
+    "dool",
     "time_cmd",
 )
