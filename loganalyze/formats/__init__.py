@@ -4,7 +4,7 @@
 they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`` read telemetry into frames.
 """
 
-LOG_FORMATS: tuple[str, ...] = ("llama_load",)
+LOG_FORMATS: tuple[str, ...] = ("llama_command", "llama_load",)
 TEXT_FORMATS: tuple[str, ...] = ()
 CAPTURE_FORMATS: tuple[str, ...] = (
     "nvidia_apps",

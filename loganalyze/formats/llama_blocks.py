@@ -167,6 +167,12 @@ class Loads:
         if self.state.run.engine is None:
             self.state.run.engine = "llama.cpp"
 
+    def backend(self, name: str) -> None:
+        """A GPU backend was seen at work; ``--device none`` on the command line means that it is not used."""
+        run = self.state.run
+        if run.backend in (None, "CPU") and run.setup.flags.get("device") != "none":
+            run.backend = "ROCm" if name == "HIP" else name
+
     # ---- state
 
     def _block(self) -> _Block:

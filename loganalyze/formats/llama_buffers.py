@@ -63,8 +63,8 @@ class Buffers:
         self.loads.buffer(device, kind, fields["mib"], line, detail)
         backend = backend_of(device)
         run = self.state.run
-        if backend is not None and backend != "RPC" and run.backend in (None, "CPU"):
-            run.backend = backend
+        if backend is not None and backend != "RPC":
+            self.loads.backend(backend)
         elif backend is None and kind == "model" and run.backend is None:
             run.backend = "CPU"
 

@@ -81,8 +81,8 @@ class Devices:
         found = Device(name, device, int(index) if index.isdigit() else None, backend)
         found.source, found.line = self.state.source.path, line.number
         run.devices.append(found)
-        if backend is not None and backend not in ("RPC", "CPU") and run.backend in (None, "CPU"):
-            run.backend = backend
+        if backend is not None and backend not in ("RPC", "CPU"):
+            self.loads.backend(backend)
         return found
 
     # ---- build and start
@@ -131,6 +131,16 @@ class Devices:
         setup = self.state.run.setup
         setup.n_threads = fields["n_threads"]
         setup.n_threads_total = fields["n_threads_total"]
+        self._built_for(fields.get("features", ""))
+
+    def _built_for(self, features: str) -> None:
+        """Since b4163 the features are grouped by backend: ``CUDA : ARCHS = 860 | ... | CPU : SSE3 = 1 | ...``."""
+        groups = [part.partition(" : ")[0].strip() for part in features.split("|") if " : " in part]
+        gpu = [group for group in groups if group not in ("CPU", "BLAS", "RPC")]
+        if gpu:
+            self.loads.backend(gpu[0])
+        elif "CPU" in groups and self.state.run.backend is None:
+            self.state.run.backend = "CPU"
 
     on_server_system_info = on_system_info
 
@@ -143,7 +153,7 @@ class Devices:
         self.loads.mark(f"devices of {fields['backend']}")
         self._banner = fields["backend"]
         if fields["count"]:
-            self._backend(self._banner)
+            self.loads.backend(self._banner)
 
     def on_cuda_device(self, fields: Fields, line: Line) -> None:
         backend = "ROCm" if "gfx" in fields else self._banner
@@ -154,7 +164,7 @@ class Devices:
     def on_vulkan_found(self, fields: Fields, line: Line) -> None:
         self.loads.mark("devices of Vulkan")
         if fields["count"]:
-            self._backend("Vulkan")
+            self.loads.backend("Vulkan")
 
     def on_vulkan_device(self, fields: Fields, line: Line) -> None:
         device = self.find(line, "Vulkan", f"Vulkan{fields.get('index', 0)}", fields["vulkan_name"])
@@ -188,7 +198,7 @@ class Devices:
 
     def on_sycl_found(self, fields: Fields, line: Line) -> None:
         if fields["count"]:
-            self._backend("SYCL")
+            self.loads.backend("SYCL")
 
     def on_opencl(self, fields: Fields, line: Line) -> None:
         if "opencl_name" in fields:
@@ -198,7 +208,7 @@ class Devices:
 
     def on_load_backend(self, fields: Fields, line: Line) -> None:
         if fields["backend"] not in ("CPU", "RPC", "BLAS"):
-            self._backend(fields["backend"])
+            self.loads.backend(fields["backend"])
 
     def on_using_device(self, fields: Fields, line: Line) -> None:
         name = _used_name(fields["used_name"])
@@ -223,10 +233,6 @@ class Devices:
             device.free_mib = float(fields["free_mib"])
 
     # ---- helpers
-
-    def _backend(self, backend: str) -> None:
-        if self.state.run.backend in (None, "CPU"):
-            self.state.run.backend = "ROCm" if backend == "HIP" else backend
 
     def _run_fact(self, name: str, value: object, line: Line) -> None:
         run = self.state.run

@@ -198,8 +198,7 @@ class Model:
         self.loads.target.fact_lines["layers_on_gpu"] = line.number
 
     def on_using_backend(self, fields: Fields, line: Line) -> None:
-        if self.state.run.backend is None:
-            self.state.run.backend = fields["backend"]
+        self.loads.backend(fields["backend"])
 
     def on_layer_device(self, fields: Fields, line: Line) -> None:
         layers = self.loads.target.facts.get("layers_by_device", {})
