@@ -21,6 +21,7 @@ from loganalyze.model.records import Event, Request, Run, Source
 
 if TYPE_CHECKING:
     from loganalyze.scan.line import Line
+    from loganalyze.scan.lines import Scanner
 
 Fields = dict[str, Any]
 Handler = Callable[[Fields, "Line"], None]
@@ -54,6 +55,8 @@ class LogState:
         self.runs: list[Run] = []
         self.before = b""
         """Text glued in front of the record that is being handled (``anywhere`` rules)."""
+        self.scanner: Scanner | None = None
+        """Set by the reader; ``scanner.take_while`` hands out rows that only a head line announces."""
         self.dialects: dict[str, int] = {}
         self._streams: dict[Any, Stream] = {}
         self._key: Any = None

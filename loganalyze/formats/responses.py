@@ -1,0 +1,284 @@
+"""Responses saved by clients: llama.cpp ``timings``, OpenAI ``usage``, Ollama API, SGLang, LM Studio, SSE streams, /metrics.
+
+* llama.cpp (b796 on) tells computed tokens (``prompt_n``), cached ones (``cache_n``, b6399 on) and times; b796-b975 put
+  the number of generated tokens into ``prompt_n``, seen by ``prompt_n`` contradicting ``prompt_ms`` and its rate.
+* OpenAI ``usage.prompt_tokens`` includes cached tokens. An empty ``stats`` says nothing.
+* Ollama counts are ``rates``-checked. SGLang ``e2e_latency``, LM Studio and TabbyAPI times are seconds.
+* A stream's chunks are not tokens: counts come from its ``usage``; without it they are unknown. The first chunk with text
+  gives the first-token time when lines carry stamps.
+* Client records (``{"start": …, "first": …, "end": …, "tail": "data: …"}``) give wall-clock times of the client.
+* ``/metrics`` of llama-server is one scrape of totals since its start: one request that stands for all.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.engine_rates import plausible_prompt_tps, rate
+from loganalyze.formats.ollama import api_request
+from loganalyze.model.records import Request
+from loganalyze.scan.line import Line
+
+NAME = "responses"
+GRAMMARS = ("responses",)
+MAX_JSON = 1 << 20
+CLIENT_KEYS = ("start", "first", "end")
+
+
+class _Reader:
+    def __init__(self, state: LogState) -> None:
+        self.state = state
+        self.first_s: float | None = None
+        self.start_s: float | None = None
+        self.streaming = False
+        self.totals: Request | None = None
+
+    def object_line(self, fields: Fields, line: Line) -> None:
+        record = _load(fields["object"])
+        if record is None:
+            return
+        if all(isinstance(record.get(k), int | float) for k in CLIENT_KEYS):
+            self.client(record, line)
+        else:
+            self.response(record, line)
+
+    def response(self, record: dict[str, Any], line: Line) -> Request | None:
+        """Add a request when the object tells figures."""
+        request = Request("", self.state.source.path, line.number)
+        if not fill(request, record):
+            return None
+        run = self.state.run
+        run.engine = run.engine or engine_of(record)
+        fingerprint = record.get("system_fingerprint")
+        if isinstance(fingerprint, str) and fingerprint.startswith("b") and run.version is None:
+            run.version = fingerprint.split("-")[0][:20]
+        if isinstance(record.get("model"), str):
+            run.setup.model_name = run.setup.model_name or record["model"][:200]
+        self.state.dialect("response")
+        request.id = str(len(run.requests) + 1)
+        run.requests.append(request)
+        return request
+
+    def client(self, record: dict[str, Any], line: Line) -> None:
+        """A client's own times around a response; the text of the answer may hold its last events."""
+        start, first, end = (float(record[k]) for k in CLIENT_KEYS)
+        inner = next((r for r in _events(str(record.get("tail", ""))) if fill(Request("", "", 0), r)), None)
+        request = self.response(inner, line) if inner else None
+        if request is None:
+            request = self.state.request(line)
+        run = self.state.run
+        run.setup.streaming = True
+        if run.clock.first_epoch_s is None:
+            run.clock.kind, run.clock.zone, run.clock.first_epoch_s = "absolute", "UTC", start
+            run.clock.resolution_s = 1e-3
+        zero = run.clock.first_epoch_s
+        request.start_s, request.end_s = start - zero, end - zero
+        if start <= first <= end:
+            request.ttft_ms = (first - start) * 1000
+        request.total_ms = (end - start) * 1000
+        run.start_s = min(request.start_s, run.start_s if run.start_s is not None else request.start_s)
+        run.end_s = max(request.end_s, run.end_s if run.end_s is not None else request.end_s)
+
+    def event(self, fields: Fields, line: Line) -> None:
+        record = _load(fields["object"])
+        if record is None:
+            return
+        stamp = _stamp(fields, line)
+        self.streaming = True
+        self.start_s = stamp if self.start_s is None else self.start_s
+        if self.first_s is None and _has_text(record):
+            self.first_s = stamp
+        if self.response(record, line) is not None:
+            self.state.run.setup.streaming = True
+
+    def done(self, fields: Fields, line: Line) -> None:
+        self.first_s = self.start_s = None
+
+    def metric(self, fields: Fields, line: Line) -> None:
+        try:
+            value = float(fields["metric_value"])
+        except ValueError:
+            return
+        if not 0 <= value < 1e15:
+            return
+        name = fields["metric_name"]
+        if self.totals is None:
+            self.totals = self.state.request(line)
+            self.state.run.engine = self.state.run.engine or "llama.cpp"
+            self.state.dialect("metrics")
+        request = self.totals
+        request.lines[name] = line.number
+        if name == "prompt_tokens_total":
+            request.prompt_tokens = int(value)
+        elif name == "prompt_tokens_cached_total":
+            request.cached_tokens = int(value)
+        elif name == "prompt_seconds_total":
+            request.prompt_ms = value * 1000
+        elif name == "tokens_predicted_total":
+            request.output_tokens = request.eval_tokens = int(value)
+        elif name == "tokens_predicted_seconds_total":
+            request.eval_ms = value * 1000
+        elif name == "requests_deferred" and value > 0:
+            self.state.event("queue", line, waiting=int(value))
+        request.prompt_tps = rate(request.prompt_tokens, request.prompt_ms)
+        request.eval_tps = rate(request.output_tokens, request.eval_ms)
+
+
+def _stamp(fields: Fields, line: Line) -> float | None:
+    return float(fields["stamp"]) if "stamp" in fields else line.t_s
+
+
+def _load(text: str) -> dict[str, Any] | None:
+    if len(text) > MAX_JSON:
+        return None
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    found = [_load(part[5:].strip()) for part in text.split("\n") if part.startswith("data:")]
+    return [r for r in found if r is not None]
+
+
+def _has_text(record: dict[str, Any]) -> bool:
+    choices = record.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        delta = choices[0].get("delta")
+        if isinstance(delta, dict):
+            return bool(delta.get("content") or delta.get("reasoning_content") or delta.get("tool_calls"))
+        return bool(choices[0].get("text"))
+    return bool(record.get("content") or record.get("response"))
+
+
+def engine_of(record: dict[str, Any]) -> str | None:
+    """Engine by its own fields."""
+    if "timings" in record:
+        return "llama.cpp"
+    if "eval_count" in record or "prompt_eval_count" in record:
+        return "ollama"
+    if "meta_info" in record:
+        return "sglang"
+    if "stats" in record:
+        return "lm studio"
+    return None
+
+
+def fill(request: Request, record: dict[str, Any]) -> bool:
+    """Fill ``request`` from a response object of any engine. False when it tells no figures."""
+    if "timings" in record and isinstance(record["timings"], dict):
+        return _timings(request, record["timings"], record)
+    if record.get("eval_count") is not None or record.get("prompt_eval_count") is not None:
+        if record.get("done") is False:
+            return False
+        api_request(request, {k: v for k, v in record.items() if _number(v) is not None})
+        return True
+    meta = record.get("meta_info")
+    if isinstance(meta, dict) and _number(meta.get("completion_tokens")) is not None:
+        return _usage(request, meta)
+    stats, usage = record.get("stats"), record.get("usage")
+    told = isinstance(usage, dict) and _usage(request, usage)
+    if isinstance(stats, dict) and stats:
+        told = _stats(request, stats) or told
+    return told
+
+
+def _timings(request: Request, timings: dict[str, Any], record: dict[str, Any]) -> bool:
+    prompt, prompt_ms = _int(timings.get("prompt_n")), _number(timings.get("prompt_ms"))
+    written, eval_ms = _int(timings.get("predicted_n")), _number(timings.get("predicted_ms"))
+    if prompt is None and written is None:
+        return False
+    printed = _number(timings.get("prompt_per_second"))
+    if prompt and prompt_ms and printed and abs(prompt / prompt_ms * 1000 - printed) > 0.05 * printed + 0.1:
+        # b796-b975: the count is that of the answer; the rate is right.
+        prompt = round(printed * prompt_ms / 1000) or None
+    request.prompt_tokens, request.prompt_ms = prompt, prompt_ms
+    request.prompt_tps = rate(prompt, prompt_ms)
+    request.cached_tokens = _int(timings.get("cache_n"))
+    request.output_tokens = request.eval_tokens = written
+    request.eval_ms = eval_ms
+    request.eval_tps = rate(written, eval_ms)
+    request.ttft_ms = prompt_ms
+    request.draft_tokens, request.draft_accepted = _int(timings.get("draft_n")), _int(timings.get("draft_n_accepted"))
+    if prompt_ms is not None and eval_ms is not None:
+        request.total_ms = prompt_ms + eval_ms
+    if isinstance(record.get("truncated"), bool):
+        request.truncated = record["truncated"]
+    return True
+
+
+def _usage(request: Request, usage: dict[str, Any]) -> bool:
+    prompt, written = _int(usage.get("prompt_tokens")), _int(usage.get("completion_tokens"))
+    if prompt is None and written is None:
+        return False
+    details = usage.get("prompt_tokens_details")
+    cached = _int(details.get("cached_tokens")) if isinstance(details, dict) else _int(usage.get("cached_tokens"))
+    request.prompt_tokens = (
+        prompt - cached if prompt is not None and cached is not None and cached <= prompt else prompt
+    )
+    request.cached_tokens, request.output_tokens = cached, written
+    latency = _number(usage.get("e2e_latency")) or _number(usage.get("total_time"))
+    request.total_ms = None if latency is None else latency * 1000
+    prompt_s, written_s = _number(usage.get("prompt_time")), _number(usage.get("completion_time"))
+    if prompt_s is not None:
+        request.prompt_ms = request.ttft_ms = prompt_s * 1000
+        request.prompt_tps = rate(request.prompt_tokens, request.prompt_ms)
+    if written_s is not None:
+        request.eval_tokens, request.eval_ms = written, written_s * 1000
+        request.eval_tps = rate(written, request.eval_ms)
+    return True
+
+
+def _stats(request: Request, stats: dict[str, Any]) -> bool:
+    def pick(*names: str) -> float | None:
+        return next((v for n in names if (v := _number(stats.get(n))) is not None), None)
+
+    tps = pick("tokens_per_second", "tokensPerSecond")
+    first = pick("time_to_first_token", "time_to_first_token_seconds", "timeToFirstTokenSec")
+    if tps is None and first is None:
+        return False
+    written = pick("total_output_tokens", "predictedTokensCount")
+    prompt = pick("input_tokens", "promptTokensCount")
+    if written is not None:
+        request.output_tokens = int(written)
+    if prompt is not None:
+        request.prompt_tokens = int(prompt)
+    request.eval_tps = tps if tps else None
+    generation = pick("generation_time")
+    if generation is not None:
+        request.eval_ms = generation * 1000
+        request.eval_tokens = request.output_tokens
+    elif tps and request.output_tokens:
+        request.eval_ms = request.output_tokens / tps * 1000
+        request.eval_tokens = request.output_tokens
+    if first is not None:
+        request.ttft_ms = request.prompt_ms = first * 1000
+        request.prompt_tps = plausible_prompt_tps(rate(request.prompt_tokens, request.prompt_ms), request.eval_tps)
+    return True
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
+        return None
+    return float(value)
+
+
+def _int(value: Any) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number)
+
+
+def handlers(state: LogState) -> dict[str, Handler]:
+    """Handlers by rule."""
+    reader = _Reader(state)
+    names: dict[str, Handler] = {
+        "object_line": reader.object_line,
+        "event": reader.event,
+        "done": reader.done,
+        "metric": reader.metric,
+    }
+    return {f"responses.{name}": handler for name, handler in names.items()}
