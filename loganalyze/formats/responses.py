@@ -36,7 +36,7 @@ class _Reader:
         self.totals: Request | None = None
 
     def object_line(self, fields: Fields, line: Line) -> None:
-        record = _load(fields["object"])
+        record = _load(fields["answer"])
         if record is None:
             return
         if all(isinstance(record.get(k), int | float) for k in CLIENT_KEYS):

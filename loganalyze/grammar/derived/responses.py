@@ -5,8 +5,8 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'object_line',
-        'pattern': '[ \\t]*(?P<object>(?:\\{ ?"[^\\n]*\\}))[ \\t]*\\Z',
-        'fields': (('object', 'object', 'str'),),
+        'pattern': '[ \\t]*(?P<answer>(?:\\{(?>[^\\n]*?"(?:timings|usage|prompt_eval_count|eval_count|meta_info|stats)\\\\?":)[^\\n]*\\}))[ \\t]*\\Z',
+        'fields': (('answer', 'answer', 'str'),),
         'literals': (b'"timings":', b'"usage":', b'"prompt_eval_count":', b'"eval_count":', b'"meta_info":', b'"stats":', b'\\"usage\\":', b'\\"timings\\":', b'prompt_tokens_details'),
         'anywhere': False,
         'heads': (),
