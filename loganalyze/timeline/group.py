@@ -49,7 +49,8 @@ def group(runs: list[Run], captures: list[Capture], mode: str = "auto") -> tuple
     ``mode``: ``one`` all files are one group; ``folder`` one group a folder; ``stem`` one group a name; ``auto`` as
     the module says.
     """
-    logs = list(dict.fromkeys(_path(r.source) for r in runs))
+    clients = [r for r in runs if is_client(r)]
+    logs = list(dict.fromkeys(_path(r.source) for r in runs if not is_client(r) or len(clients) == len(runs)))
     if mode == "one" or len(logs) <= 1:
         text = "all files are one group (asked for)" if mode == "one" else _single(runs, captures)
         return [Group(list(runs), list(captures), "")], text
@@ -58,6 +59,9 @@ def group(runs: list[Run], captures: list[Capture], mode: str = "auto") -> tuple
         own = [r for r in runs if _path(r.source) == path]
         key = (folder(path), "" if mode == "folder" else stem(path))
         groups.setdefault(key, Group(label=path)).runs += own
+    for client in clients if len(clients) < len(runs) else []:
+        home = [g for key, g in groups.items() if key[0] == folder(_path(client.source))]
+        (home[0] if len(home) == 1 else groups.setdefault(("", _path(client.source)), Group())).runs.append(client)
     loose = [c for c in captures if not _join(c, groups, mode)]
     rest = _by_folder(loose, groups, mode)
     by_log = "folder" if mode == "folder" else "log"
@@ -68,6 +72,14 @@ def group(runs: list[Run], captures: list[Capture], mode: str = "auto") -> tuple
     if rest:
         result.append(Group(captures=rest, label="shared"))
     return result, text
+
+
+def is_client(run: Run) -> bool:
+    """True for a client's record of requests: wall times of each, and nothing of a process."""
+    if run.clock.kind != "absolute" or not run.requests or run.load_ms is not None or run.memory or run.devices:
+        return False
+    bare = run.version is None and run.setup.model_path is None and run.setup.command is None
+    return bare and all(r.start_s is not None and r.end_s is not None and r.eval_ms is None for r in run.requests)
 
 
 def _single(runs: list[Run], captures: list[Capture]) -> str:

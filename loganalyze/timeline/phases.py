@@ -140,22 +140,58 @@ def _idle(busy: list[Phase]) -> list[Phase]:
 
 
 def _lay_out(run: Run) -> None:
-    """Durations end to end: start-up, load, then each request."""
-    lengths = [request_seconds(r) for r in run.requests]
-    load = seconds(run.load_ms)
-    if load is None and not any(lengths):
+    """Durations end to end: start-up, load, then each request; those of several slots in the order of their lines."""
+    lengths = [_work_seconds(r, run) for r in run.requests]
+    if seconds(run.load_ms) is None and not any(lengths):
         return
     run.facts["times"] = LAID_OUT
-    at = STARTUP_S + pure_load_s(run)
-    for request, length in zip(run.requests, lengths, strict=True):
+    base = STARTUP_S + pure_load_s(run)
+    done: list[tuple[int, int | None, float]] = []
+    for at in sorted(range(len(lengths)), key=lambda i: _last_line(run.requests[i])):
+        request, length = run.requests[at], lengths[at]
         if length is None:
             continue
-        total = _fitting_total(request, run)
-        work = [s for s in (seconds(request.prompt_ms), seconds(request.eval_ms)) if s is not None]
-        length = total if total is not None else (sum(work) if work else length)
-        request.start_s, request.end_s = at, at + length
-        at += length
-    run.start_s, run.end_s = 0.0, at
+        begun = _first_line(request)
+        # Begun after all requests that ended above its first line; without such a line, after those of its slot.
+        before = [end for line, slot, end in done if (line < begun if begun is not None else slot == request.slot)]
+        request.start_s = max(before, default=base)
+        request.end_s = request.start_s + length
+        done.append((_last_line(request), request.slot, request.end_s))
+    run.start_s, run.end_s = 0.0, max([base, *(end for _, _, end in done)])
+
+
+def delay(run: Run, load_s: float) -> None:
+    """Put ``load_s`` seconds of loading before all that was laid out."""
+    for request in run.requests:
+        if request.start_s is not None and request.end_s is not None:
+            request.start_s += load_s
+            request.end_s += load_s
+    for phase in run.phases:
+        phase.start_s += load_s
+        phase.end_s += load_s
+    if run.end_s is not None:
+        run.end_s += load_s
+    if load_s > 0:
+        source = run.source.path if run.source else None
+        run.phases.insert(0, Phase("load", STARTUP_S, STARTUP_S + load_s, None, source))
+
+
+def _work_seconds(request: Request, run: Run) -> float | None:
+    total = _fitting_total(request, run)
+    work = [s for s in (seconds(request.prompt_ms), seconds(request.eval_ms)) if s is not None]
+    return total if total is not None else (sum(work) if work else request_seconds(request))
+
+
+def _last_line(request: Request) -> int:
+    return max([request.line, *request.lines.values()])
+
+
+def _first_line(request: Request) -> int | None:
+    """Line at which a request was begun; None when only its closing lines are known."""
+    first = min(request.lines.values(), default=request.line)
+    if request.slot is None:
+        return request.line
+    return request.line if request.line < first else None
 
 
 def pure_load_s(run: Run) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.model.records import Capture, Run
 from loganalyze.timeline.clocks import settle
 from loganalyze.timeline.curves import Curve, curves
+from loganalyze.timeline.phases import LAID_OUT, STARTUP_S, delay
 from loganalyze.timeline.shape import Shape, shape_of
 from loganalyze.timeline.signal import Fit, agree, evidence, fit
 
@@ -23,6 +24,8 @@ OTHERS = {2.0: 4.0, 5.0: 4.0, 0.5: 4.0, 10.0: 5.0, 0.1: 5.0, 0.2: 5.0}
 # Loops sleep between samples, so that a second lasts 1.003 to 1.012 s; it shows only in long captures.
 DRIFTS = (1.0, 1.002, 1.004, 1.006, 1.009, 1.012)
 DRIFT_ROWS = 150
+# Lengths of load that are tried where a log tells none.
+LOADS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 # Captures whose lengths differ by no more intervals than this were begun and ended together.
 SAME_LENGTH = 1.5
 
@@ -74,6 +77,7 @@ def place_run(run: Run, captures: list[Capture], wall_s: float | None, after_s: 
     if not found:
         return False
     step = min(interval_of(c) for c in captures)
+    shape = _with_load(run, shape, found, step, wall_s)
     earliest = None if after_s is None else after_s - base
     result = fit(found, shape, step, earliest_s=earliest)
     if result.offset_s is None:
@@ -82,6 +86,35 @@ def place_run(run: Run, captures: list[Capture], wall_s: float | None, after_s: 
     error = max(result.error_s or 0.0, step / 2) + min(c.clock.error_s or 0.0 for c in captures)
     settle(run.clock, base - result.offset_s, "signal: " + ", ".join(result.names), error)
     return True
+
+
+def load_unknown(run: Run) -> bool:
+    """True when only the lengths of requests are known, and not how long the program loaded before them."""
+    laid_out = run.facts.get("times") == LAID_OUT
+    return laid_out and run.load_ms is None and not any(p.kind == "load" for p in run.phases)
+
+
+def _with_load(run: Run, shape: Shape, found: list[Curve], step_s: float, wall_s: float | None) -> Shape:
+    """``shape``, after ``run`` got the length of load that fits the curves best, if it has none."""
+    if not load_unknown(run) or not found:
+        return shape
+    best, best_told = shape, float("-inf")
+    chosen = 0.0
+    for length in LOADS:
+        tried = replace(
+            shape,
+            load=STARTUP_S,
+            ready=(shape.ready or STARTUP_S) + length,
+            active=[(a + length, b + length) for a, b in shape.active],
+            end=shape.end + length,
+            gone=shape.gone + length,
+        )
+        told = evidence(fit(found, tried, step_s))
+        if told > best_told:
+            best, best_told, chosen = tried, told, length
+    delay(run, chosen)
+    run.clock.notes.append(f"the log does not tell how long it loaded: {chosen:g} s found by matching its captures")
+    return best
 
 
 def _moved(capture: Capture, base: float, run: Run) -> list[Curve]:
@@ -111,6 +144,10 @@ def place_captures(
     shape = shape_of(run, wall_s)
     if shape is None or run.clock.offset_s is None:
         return loose
+    if load_unknown(run):
+        best = max(loose, key=lambda c: "vram_used_mib" in c.frame.columns if c.frame is not None else False)
+        step = interval_of(best)
+        shape = _with_load(run, shape, curves(best, step, run), step, wall_s)
     trials = [_try(c, shape, run, expected.get(id(c))) for c in loose]
     _agree(trials, placed, run)
     left = []

@@ -16,8 +16,8 @@ MAX_ACTIVE = 60
 # Seconds between the last line and the moment the driver has freed the device: 0.1 to 0.9 on H200 cards.
 EXIT_S = 0.9
 # Share of the run's memory in use while it loads (buffers are taken early and filled afterwards) and while it exits.
-RISE = (0.0, 0.4, 0.8, 0.9, 0.95, 1.0)
-FALL = (0.9, 0.5, 0.2, 0.0)
+RISE = (0.5, 0.8, 0.9, 0.95, 1.0)
+FALL = (0.5, 0.3, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ def memory_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
     soft = slack + shape.slack
     zones: list[Zone] = [(float("-inf"), OUT), (shape.start - slack, FREE)]
     if shape.ready is not None:
-        zones += _course(shape.start - slack, shape.ready, RISE)
+        begun = shape.start if shape.load is None else min(shape.load, shape.ready)
+        zones += _course(shape.start - slack, begun, (0.0,))
+        zones += _course(begun, shape.ready, RISE)
         zones += [(shape.ready + soft + 0.1, FULL)]
     zones += [(max(shape.end - soft, zones[-1][0]), FREE)]
     zones += _course(shape.end, max(shape.gone, shape.end + 0.1), FALL)
