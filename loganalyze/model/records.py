@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 Verdict = Literal["swapping", "slow reading", "slow writing", "healthy", "inconclusive"]
@@ -449,6 +450,12 @@ class Run:
     """Single figures without a field of their own; name -> value, documented where they are set."""
     fact_lines: dict[str, int] = field(default_factory=dict)
     judgement: Judgement | None = None
+
+    def frame(self, step_s: float | None = None) -> pd.DataFrame:
+        """The run's telemetry, phases and requests resampled to one step, on a UTC ``DatetimeIndex`` (pandas)."""
+        from loganalyze.timeline.table import frame
+
+        return frame(self, step_s)
 
 
 @dataclass(slots=True)

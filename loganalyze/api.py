@@ -1,0 +1,162 @@
+"""The public API: ``read`` what users have, ``classify`` it. The command line uses nothing else."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from loganalyze.errors import LogAnalyzeError, UnreadableError
+from loganalyze.inputs import expand
+from loganalyze.model.records import Capture, Reading, Run, Source
+from loganalyze.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loganalyze.model.report import Report
+
+Path = str | os.PathLike[str]
+
+
+def read(paths: Path | Sequence[Path], options: Options | None = None) -> Reading:
+    """Read files, folders, globs or ``-`` into runs with their captures on one time axis.
+
+    A file that cannot be read becomes a source with a note that starts with ``unreadable``; the others are read.
+    Raises LogAnalyzeError when nothing could be read at all or an option is wrong.
+    """
+    options = options or Options()
+    names = [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(p) for p in paths]
+    runs: list[Run] = []
+    captures: list[Capture] = []
+    sources: list[Source] = []
+    for path in expand(names):
+        found_runs, found_captures, source = read_source(path, options)
+        runs += found_runs
+        captures += found_captures
+        sources.append(source)
+    if sources and all(_unreadable(s) for s in sources):
+        first = sources[0]
+        reason = next(n for n in first.notes if n.startswith("unreadable")).removeprefix("unreadable: ")
+        raise UnreadableError(reason, path=first.path)
+    return join(runs, captures, sources, options)
+
+
+def join(runs: list[Run], captures: list[Capture], sources: list[Source], options: Options) -> Reading:
+    """Place what was read from ``sources`` on one axis and group it into runs."""
+    from loganalyze.timeline import align
+
+    reading = align(runs, captures, tz=options.tz, starts=options.starts, group=options.group)
+    reading.sources = sources
+    return reading
+
+
+def _unreadable(source: Source) -> bool:
+    return source.format is None and any(note.startswith("unreadable") for note in source.notes)
+
+
+def read_source(path: str, options: Options | None = None) -> tuple[list[Run], list[Capture], Source]:
+    """Runs and captures of one source, not yet on a common axis. Never raises for a source that cannot be read."""
+    from loganalyze.scan import open_source
+
+    try:
+        with open_source(path) as opened:
+            wanted = _wanted(path, options)
+            runs, captures = _read_opened(opened, wanted)
+            return runs, captures, opened.source
+    except UnreadableError as error:
+        reason = error.reason + (f". {error.remedy}" if error.remedy else "")
+        return [], [], Source(path=path, notes=[f"unreadable: {reason}"])
+
+
+def _wanted(path: str, options: Options | None) -> str | None:
+    if options is None or not options.as_format:
+        return None
+    return options.as_format.get(path) or options.as_format.get(os.path.basename(path))
+
+
+def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Capture]]:
+    from loganalyze.formats import CAPTURE_FORMATS, LOG_FORMATS
+
+    if wanted is not None and wanted != "log" and wanted not in (*CAPTURE_FORMATS, *LOG_FORMATS):
+        choice = ", ".join(["log", *LOG_FORMATS, *CAPTURE_FORMATS])
+        raise LogAnalyzeError(f"--as: no format is called {wanted}", remedy=f"Choose from: {choice}")
+    from loganalyze.formats.capture_reader import read_captures, sniff
+
+    source: Source = opened.source
+    capture = wanted if wanted in CAPTURE_FORMATS else None
+    if wanted is None:
+        capture = sniff(opened.head, source.path)
+    if capture is not None:
+        from loganalyze.scan import blocks
+
+        return [], read_captures(blocks(opened), source)
+    wrapped = _wrapped_capture(opened) if wanted is None else None
+    if wrapped is not None:
+        return [], wrapped
+    from loganalyze.formats.log_reader import read_log
+
+    return read_log(opened, source)
+
+
+def _wrapped_capture(opened: Any) -> list[Capture] | None:
+    """Captures behind a wrapper (``ts``, docker, the journal), which tells the time of each line."""
+    from loganalyze.formats.capture_reader import sniff
+    from loganalyze.scan import all_lines, open_source
+
+    with open_source(opened.head) as head:
+        lines = list(all_lines(head))
+    if not any(line.wrap is not None for line in lines):
+        return None
+    if sniff(b"\n".join(line.text for line in lines) + b"\n") is None:
+        return None
+    from loganalyze.formats.wrapped import read_wrapped
+
+    return read_wrapped(all_lines(opened), opened.source)
+
+
+def classify(paths: Path | Sequence[Path], options: Options | None = None) -> Report:
+    """Read and judge. Raises LogAnalyzeError when nothing was recognised or an option is wrong."""
+    options = options or Options()
+    limits = limits_of(options)
+    reading = read(paths, options)
+    if not reading.runs and reading.captures:
+        reading.runs = [telemetry_run(reading.captures)]
+        reading.captures = []
+    if not reading.runs:
+        raise _nothing(reading)
+    return judge_all(reading, options, limits)
+
+
+def judge_all(reading: Reading, options: Options, limits: Any) -> Report:
+    """Judge every run of ``reading`` and report on them."""
+    from loganalyze.model.report import Report
+    from loganalyze.verdict import judge
+
+    for run in reading.runs:
+        run.judgement = judge(run, limits, options.baseline)
+    return Report.of(reading, limits.overridden())
+
+
+def limits_of(options: Options) -> Any:
+    """Thresholds with the overrides of ``options``. Raises LogAnalyzeError for an unknown name or a bad value."""
+    from loganalyze.findings.thresholds import Thresholds
+
+    return Thresholds().with_overrides(options.overrides) if options.overrides else Thresholds()
+
+
+def telemetry_run(captures: list[Capture]) -> Run:
+    """A run that consists of captures alone: something can be said about memory, nothing about speed."""
+    first = captures[0].source
+    return Run(id=f"{first.path}#1", source=first, captures=captures, clock=captures[0].clock)
+
+
+def _nothing(reading: Reading) -> LogAnalyzeError:
+    lines = sum(s.lines for s in reading.sources)
+    where = reading.sources[0].path if len(reading.sources) == 1 else f"{len(reading.sources)} files"
+    if not lines:
+        return UnreadableError("empty", path=where, remedy="Check that the log was written before you read it")
+    return UnreadableError(
+        f"nothing recognised in {lines} lines",
+        path=where,
+        remedy="See what was read with: loganalyze check, and which formats are known with: loganalyze formats",
+    )
