@@ -134,7 +134,7 @@ def judge_all(reading: Reading, options: Options, limits: Any) -> Report:
 
     for run in reading.runs:
         run.judgement = judge(run, limits, options.baseline)
-    return Report.of(reading, limits.overridden())
+    return Report.of(reading, limits.changed())
 
 
 def limits_of(options: Options) -> Any:

@@ -198,7 +198,7 @@ COMMANDS: tuple[Command, ...] = (
         "explain",
         "Explain a verdict or a cause.",
         "",
-        "[NAME]",
+        "[NAME]...",
         (*SCREEN,),
         ("loganalyze explain partial_offload", "loganalyze explain swapping"),
     ),
