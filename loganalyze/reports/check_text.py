@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loganalyze.model.records import Source
-from loganalyze.reports.neutral import plain
+from loganalyze.reports.neutral import terminal as plain
 
 EXAMPLES = 5
 

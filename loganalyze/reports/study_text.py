@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loganalyze.reports.neutral import plain
+from loganalyze.reports.neutral import terminal as plain
 from loganalyze.studies.baseline import LABELS, Baseline
 from loganalyze.studies.compare import Comparison, number
 from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures
