@@ -229,7 +229,7 @@ def _settle_trial(trial: Trial, run: Run) -> None:
         if trial.scale != 1.0:
             clock.notes.append(f"rows come {100 * (trial.scale - 1):.1f} % late: the clock drifts")
         clock.kind = "interval"
-    # A row tells of a moment within its interval, so no match is better than that.
-    error = max(trial.fit.error_s or 0.0, trial.interval_s) + (run.clock.error_s or 0.0)
+    # A row tells of a moment within its interval and loops run late, so no match is better than that.
+    error = max(trial.fit.error_s or 0.0, 1.25 * trial.interval_s) + (run.clock.error_s or 0.0)
     anchor = "signal: " + ", ".join(trial.fit.names)
     settle(clock, run.clock.offset_s + trial.fit.offset_s, anchor, error)

@@ -1,0 +1,95 @@
+"""Files of the aligned table: csv, parquet, jsonl, and trace.json for Perfetto. A file is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from loganalyze.errors import LogAnalyzeError
+from loganalyze.model.records import Reading, Run
+from loganalyze.timeline.table import is_wall_time, tidy, wide
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("csv", "parquet", "jsonl", "trace.json")
+
+
+def format_of(path: str) -> str:
+    """Format that the ending of ``path`` names. Raises LogAnalyzeError for others."""
+    name = path.lower()
+    for known in FORMATS:
+        if name.endswith("." + known) or name.replace("\\", "/").rsplit("/", 1)[-1] == known:
+            return known
+    raise LogAnalyzeError("unknown kind of timeline file", path=path, remedy="End it in: " + ", ".join(FORMATS))
+
+
+def export(
+    what: Reading | Run, path: str, *, step_s: float | None = None, long: bool = False, force: bool = False
+) -> None:
+    """Write the timeline of ``what`` to ``path``; the ending names the format.
+
+    Tables are resampled to ``step_s`` (default: the captures' usual interval); ``long`` writes one row a value instead.
+    On wall time a column ``utc`` tells the time in words. Raises LogAnalyzeError when the file exists (without
+    ``force``) or cannot be written.
+    """
+    kind = format_of(path)
+    if not force and os.path.lexists(path):
+        raise LogAnalyzeError("file exists", path=path, remedy="Use --force or another name")
+    temporary = f"{path}.part{os.getpid()}"
+    try:
+        with open(temporary, "wb") as file:
+            _write(what, kind, file, step_s, long)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise LogAnalyzeError(f"cannot write: {error.strerror or error}", path=path) from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _write(what: Reading | Run, kind: str, file: IO[bytes], step_s: float | None, long: bool) -> None:
+    if kind == "trace.json":
+        from loganalyze.timeline.trace import trace_parts
+
+        for part in trace_parts(what):
+            file.write(part.encode())
+        return
+    table = _with_words(tidy(what) if long else wide(what, step_s), is_wall_time(what))
+    if kind == "csv":
+        _inert(table).write_csv(file)
+    elif kind == "parquet":
+        table.write_parquet(file)
+    else:
+        for line in _json_lines(table):
+            file.write(line)
+
+
+def _with_words(table: pl.DataFrame, wall_time: bool) -> pl.DataFrame:
+    import polars as pl
+
+    if not wall_time:
+        return table
+    utc = (pl.col("time") * 1000).round().cast(pl.Int64).cast(pl.Datetime("ms")).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+    return table.select("time", utc.alias("utc"), pl.exclude("time"))
+
+
+def _inert(table: pl.DataFrame) -> pl.DataFrame:
+    """Text that a spreadsheet would run as a formula gets a quote in front."""
+    import polars.selectors as cs
+
+    return table.with_columns(cs.string().str.replace(r"^([=+\-@\t\r])", "'${1}"))
+
+
+def _json_lines(table: pl.DataFrame) -> Iterator[bytes]:
+    for row in table.iter_rows(named=True):
+        yield (json.dumps({k: _plain(v) for k, v in row.items()}, ensure_ascii=False) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows neither nan nor inf: neither is a value here."""
+    if isinstance(value, float) and not -1e300 < value < 1e300:
+        return None
+    return value
