@@ -23,7 +23,7 @@ USUAL_S = 1.0
 OTHERS = {2.0: 4.0, 5.0: 4.0, 0.5: 4.0, 10.0: 5.0, 0.1: 5.0, 0.2: 5.0}
 # Loops sleep between samples, so that a second lasts 1.003 to 1.012 s; it shows only in long captures.
 DRIFTS = (1.0, 1.002, 1.004, 1.006, 1.009, 1.012)
-DRIFT_ROWS = 150
+DRIFT_ROWS, DRIFT_NATS = 300, 3.0
 # Lengths of load that are tried where a log tells none.
 LOADS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 # Captures whose lengths differ by no more intervals than this were begun and ended together.
@@ -186,12 +186,22 @@ def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, fl
 
 
 def _drifting(steady: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
-    best, best_evidence = steady, evidence(steady.fit) + 1.5
+    best, best_evidence = steady, evidence(steady.fit) + DRIFT_NATS
+    near = _peak(steady, (DRIFTS[-1] - 1) * steady.rows * steady.interval_s + 5 * steady.interval_s)
     for scale in DRIFTS[1:]:
-        found = fit(curves(steady.capture, steady.interval_s, run, scale), shape, steady.interval_s, prior)
+        drifted = curves(steady.capture, steady.interval_s, run, scale)
+        found = fit(drifted, shape, steady.interval_s, prior, around=near)
         if found.offset_s is not None and evidence(found) > best_evidence:
             best, best_evidence = Trial(steady.capture, steady.interval_s, found, scale), evidence(found)
     return best
+
+
+def _peak(trial: Trial, reach: float) -> tuple[float, float] | None:
+    """The most likely offset, as far as rows can have drifted from it."""
+    found = trial.fit
+    if found.offsets is None or found.weights is None:
+        return None
+    return float(found.offsets[int(found.weights.argmax())]), reach
 
 
 def _agree(trials: list[Trial], placed: list[Capture], run: Run) -> None:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 # Rows of one curve are not independent, so the sum of their log likelihoods overstates what they know.
 TEMPER = 0.7
 # Offsets tried at first, and offsets looked at closely.
-COARSE, FINE = 12000, 6000
+COARSE, FINE = 5000, 3000
+# Coarse offsets that are looked at closely in any case: between two of them the best may hide.
+KEPT = 40
 # What is this much less likely than the best (in nats) is left out.
 DEPTH = 12.0
 # Nats against a place at which the capture shows nothing of the run it was given with.
@@ -95,12 +97,13 @@ def fit(
     step_s: float,
     prior: tuple[float, float] | None = None,
     earliest_s: float | None = None,
+    around: tuple[float, float] | None = None,
 ) -> Fit:
     """Place ``curves`` on the clock of ``shape``.
 
     ``step_s`` is the sample interval, which bounds what can be told. ``prior`` is an expected offset and its spread,
     where another clock tells one. ``earliest_s``: the run starts no earlier than this on the clock of the curves; of
-    several places that fit, the first is then meant.
+    several places that fit, the first is then meant. ``around``: an offset and how far from it to look.
     """
     import numpy as np
 
@@ -108,21 +111,31 @@ def fit(
         return Fit(refused="its curves show no change")
     low = min(shape.start, 0.0) - max(float(c.t[-1]) for c in curves) - step_s
     high = max(shape.gone, shape.end) - min(float(c.t[0]) for c in curves) + step_s
+    if around is not None:
+        low, high = max(low, around[0] - around[1]), min(high, around[0] + around[1])
     if not (np.isfinite(low) and np.isfinite(high)):
         return Fit(refused="its times are not numbers")
-    coarse = np.linspace(low, high, max(16, min(COARSE, int((high - low) / step_s * 4))))
+    coarse = np.linspace(low, high, max(16, min(COARSE, int((high - low) / step_s * 3))))
     limit = None if earliest_s is None else shape.start - earliest_s + step_s / 2
-    first = _weighed(curves, shape, coarse, prior, limit)
-    width = float(coarse[1] - coarse[0])
-    near = coarse[first <= first.min() + DEPTH]
-    around = np.unique(np.round(np.concatenate([near, near - width / 2, near + width / 2]) / width * 2)) * (width / 2)
-    parts = max(1, min(10, FINE // max(1, len(around))))
-    grid = (around[:, None] + np.arange(parts)[None, :] * (width / 2 / parts)).ravel()
+    grid = _finer(coarse, _weighed(curves, shape, coarse, prior, limit))
     cost = _weighed(curves, shape, grid, prior, limit)
     if limit is not None:
         # Offsets fall as the run moves on: the first place is the highest offset.
         cost = cost + FIRST * (limit - grid) / max(high - low, 1e-9)
     return _answer(grid, cost, curves, step_s)
+
+
+def _finer(coarse: Array, cost: Array) -> Array:
+    """Offsets close to those that cost little."""
+    import numpy as np
+
+    width = float(coarse[1] - coarse[0])
+    deep = np.sort(cost)[min(KEPT, len(cost) - 1)]
+    near = coarse[cost <= max(float(cost.min()) + DEPTH, float(deep))]
+    halves = np.round(np.concatenate([near, near - width / 2, near + width / 2]) / width * 2)
+    seeds = np.unique(halves) * (width / 2)
+    parts = max(1, min(12, FINE // max(1, len(seeds))))
+    return np.asarray((seeds[:, None] + np.arange(parts)[None, :] * (width / 2 / parts)).ravel())
 
 
 def _weighed(
