@@ -1,44 +1,230 @@
-"""Cut out the lines that matter."""
+"""Cut out the lines that matter, count all of them, and let a reader take the lines that follow."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
+from loganalyze.scan.blocks import BlockReader
+from loganalyze.scan.clean import pieces
+from loganalyze.scan.find import Finder, make_finder
+from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.line import Line
+from loganalyze.scan.modes import modes_of
 from loganalyze.scan.source import Opened
+from loganalyze.scan.unwrap import LM_LITERALS, Unwrapper
+
+_LF = 10
+_NBSP = (b"\xc2\xa0", b"\xe2\x80\xaf")
 
 
 class Scanner:
-    """Iterator of the lines that hold a literal. See ``loganalyze.scan``."""
+    """Iterator of the lines of ``opened`` that hold a literal (of all lines without ``finder``), each unwrapped.
 
-    delivered: int
+    ``delivered`` counts the physical lines handed out, by iterating and by the ``raw`` methods. ``opened.source`` gets
+    ``lines``, ``wrapper`` and notes at the end of the source.
+    """
+
+    def __init__(self, opened: Opened, finder: Finder | None, unwrapper: Unwrapper) -> None:
+        self.source = opened.source
+        self.delivered = 0
+        self._reader = BlockReader(opened)
+        self._finder = finder
+        self._unwrapper = unwrapper
+        self._every = finder is None or unwrapper.modes.every_line
+        self._nbsp = unwrapper.modes.nbsp
+        self._buffer, self._view, self._end = self._reader.buffer, self._reader.view, 0
+        self._starts: list[int] = []
+        self._pos = 0
+        self._newlines = 0
+        self._last_number = 0
+        self._moved = False
+        self._open_line = False
+        self._has_piece = False
+        self._cut_lines = 0
+        self._queue: deque[Line] = deque()
+        self._lines = self._all() if self._every else self._candidates()
 
     def __iter__(self) -> Iterator[Line]:
-        raise NotImplementedError
+        return self._lines
+
+    def __next__(self) -> Line:
+        return next(self._lines)
 
     def peek_raw(self) -> Line | None:
-        """The next physical line, unwrapped, without taking it; None at the end."""
-        raise NotImplementedError
+        """The next line, whatever it holds, without taking it; None at the end."""
+        while not self._queue:
+            if not self._fetch():
+                return None
+        return self._queue[0]
 
     def next_raw(self) -> Line | None:
-        """Take the next physical line, whatever it holds; None at the end."""
-        raise NotImplementedError
+        """Take the next line, whatever it holds; None at the end."""
+        line = self.peek_raw()
+        if line is not None:
+            self._queue.popleft()
+            self._deliver(line.number)
+        return line
 
     def take_while(self, keep: Callable[[Line], bool]) -> list[Line]:
         """Take the following lines while ``keep`` says so; the first it refuses stays."""
-        raise NotImplementedError
+        taken: list[Line] = []
+        while (line := self.peek_raw()) is not None and keep(line):
+            self._queue.popleft()
+            self._deliver(line.number)
+            taken.append(line)
+        return taken
+
+    def drain(self) -> None:
+        """Read to the end, so that ``source.lines`` is right, without handing out more lines."""
+        self._queue.clear()
+        while self._load():
+            pass
+
+    def _deliver(self, number: int) -> None:
+        if number != self._last_number:
+            self._last_number = number
+            self.delivered += 1
+
+    def _load(self) -> bool:
+        """Count the rest of the present block and go to the next; False at the end."""
+        reader = self._reader
+        if self._pos < self._end:
+            self._newlines += self._buffer.count(_LF, self._pos, self._end)
+        self._open_line = not reader.ended_line
+        self._moved = True
+        self._pos = self._end = 0
+        self._starts = []
+        if not reader.next():
+            self._close()
+            return False
+        self._buffer, self._view, self._end = reader.buffer, reader.view, reader.end
+        if self._nbsp:
+            self._replace_blanks()
+        if not self._every and self._finder is not None:
+            self._starts = self._finder.starts(self._buffer, self._view, self._end)
+        return True
+
+    def _replace_blanks(self) -> None:
+        """No-break spaces, which pasting through a web page leaves, to blanks."""
+        data = self._buffer[: self._end]
+        for space in _NBSP:
+            data = data.replace(space, b" ")
+        self._buffer, self._view, self._end = data, memoryview(data), len(data)
+
+    def _close(self) -> None:
+        source = self.source
+        source.lines = self._newlines + (0 if self._reader.ended_line else 1)
+        source.wrapper = self._unwrapper.wrapper()
+        cuts = self._cut_lines + self._reader.cuts
+        if cuts:
+            note = f"{cuts} lines longer than {LINE_BYTES >> 20} MiB were cut there"
+            if note not in source.notes:
+                source.notes.append(note)
+
+    def _candidates(self) -> Iterator[Line]:
+        """Lines around the places where a literal was found."""
+        unwrap = self._unwrapper.line
+        while True:
+            while self._queue:
+                line = self._queue.popleft()
+                if self._finder is None or self._finder.holds(line.text):
+                    self._deliver(line.number)
+                    yield line
+            self._moved = False
+            buffer, view, end, pos, newlines = self._buffer, self._view, self._end, self._pos, self._newlines
+            for start in islice(self._starts, bisect_left(self._starts, pos), None):
+                if start < pos:
+                    continue
+                line_at = buffer.rfind(_LF, pos, start) + 1 or pos
+                line_end = buffer.find(_LF, start, end)
+                if line_at > pos:
+                    newlines += buffer.count(_LF, pos, line_at)
+                number = newlines + 1
+                if line_end < 0:
+                    pos = line_end = end
+                else:
+                    pos = line_end + 1
+                    newlines = number
+                self._pos, self._newlines = pos, newlines
+                raw = bytes(view[line_at:line_end]).rstrip()
+                if 27 in raw or 13 in raw or 0 in raw or 8 in raw or len(raw) > LINE_BYTES:
+                    self._push(number, raw)
+                    break
+                found = unwrap(number, raw)
+                if found is None:
+                    self._queue.extend(self._unwrapper.extra)
+                    break
+                if number != self._last_number:
+                    self._last_number = number
+                    self.delivered += 1
+                yield found
+                if self._moved or self._queue:
+                    break
+            else:
+                if not self._load():
+                    return
+
+    def _all(self) -> Iterator[Line]:
+        """Every line, or of every line those that hold a literal when lines depend on all before them."""
+        while True:
+            while self._queue:
+                line = self._queue.popleft()
+                if self._finder is None or self._finder.holds(line.text):
+                    self._deliver(line.number)
+                    yield line
+            if not self._fetch():
+                return
+
+    def _fetch(self) -> bool:
+        """Put the next physical line (perhaps as several, perhaps as none) on the queue; False at the end."""
+        while self._pos >= self._end:
+            if not self._load():
+                return False
+        self._moved = True
+        line_end = self._buffer.find(_LF, self._pos, self._end)
+        stop = line_end if line_end >= 0 else self._end
+        raw = bytes(self._view[self._pos : stop])
+        number = self._newlines + 1
+        if line_end >= 0:
+            self._pos, self._newlines = line_end + 1, number
+        else:
+            self._pos = self._end
+        self._push(number, raw)
+        return True
+
+    def _push(self, number: int, raw: bytes) -> None:
+        for text in pieces(raw):
+            line = self._unwrapper.line(number, text)
+            if line is None:
+                self._queue.extend(self._unwrapper.extra)
+            else:
+                self._queue.append(line)
 
 
 def scan(source: Opened, literals: Sequence[bytes]) -> Scanner:
     """Lines of ``source`` that hold one of ``literals`` (case-sensitive, 3 bytes or more each)."""
-    raise NotImplementedError
+    unwrapper = _unwrapper(source)
+    extra = LM_LITERALS if unwrapper.modes.lmstudio else ()
+    return Scanner(source, make_finder((*literals, *extra)), unwrapper)
 
 
 def all_lines(source: Opened) -> Scanner:
     """Every line of ``source``, blank ones too."""
-    raise NotImplementedError
+    return Scanner(source, None, _unwrapper(source))
 
 
 def blocks(source: Opened) -> Iterator[bytes]:
-    """Decoded text in pieces that end at line ends (the last perhaps not), wrappers kept."""
-    raise NotImplementedError
+    """Decoded text in pieces that end at line ends (the last perhaps not), wrappers and escapes kept.
+
+    Inside lines of more than ``LINE_BYTES`` a piece may end at a carriage return, or where the line is cut.
+    """
+    reader = BlockReader(source)
+    while reader.next():
+        yield bytes(reader.view[: reader.end])
+
+
+def _unwrapper(source: Opened) -> Unwrapper:
+    return Unwrapper(modes_of(source.head, source.whole), source.source.mtime_s)

@@ -1,0 +1,86 @@
+"""Find literals in a block of bytes, with ``ahocorasick_rs`` where it is installed and plain search elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+MIN_LITERAL_BYTES = 3
+# The library searches with vector instructions only up to about 16 to 20 literals; more are searched in groups.
+GROUP = 16
+# Lists of 2 to 4 literals fall to a search that is ten times slower, so two that cannot occur are added.
+_DUMMIES = (b"\x01\x02\x03\x04\x05", b"\x06\x0e\x0f\x10\x11")
+
+
+class Finder(Protocol):
+    """``starts(buffer, view, end)``: ascending offsets in ``buffer[:end]`` (``view`` is of it), at least one in every line
+    that holds a literal and none in any other; ``holds(text)``: whether a literal is in ``text``.
+    """
+
+    def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]: ...
+
+    def holds(self, text: bytes) -> bool: ...
+
+
+def make_finder(literals: Iterable[bytes]) -> Finder:
+    """The fastest finder there is for ``literals``. Raises ValueError for literals that no line can be chosen by."""
+    unique = sorted(set(literals))
+    for literal in unique:
+        if len(literal) < MIN_LITERAL_BYTES or b"\n" in literal or b"\r" in literal:
+            raise ValueError(f"no literal to select lines by: {literal!r}")
+    try:
+        import ahocorasick_rs
+    except ImportError:
+        return PlainFinder(unique)
+    return FastFinder(unique, ahocorasick_rs)
+
+
+class FastFinder:
+    """Aho-Corasick automata over groups of literals."""
+
+    def __init__(self, literals: list[bytes], library: Any) -> None:
+        count = -(-len(literals) // GROUP) or 1
+        size = -(-len(literals) // count)
+        groups = [literals[i : i + size] for i in range(0, len(literals), size or 1)]
+        self._finds: list[Callable[[Any], list[tuple[int, int, int]]]] = [
+            library.BytesAhoCorasick(
+                [*group, *_DUMMIES] if 2 <= len(group) <= 4 else group, matchkind=library.MatchKind.LeftmostFirst
+            ).find_matches_as_indexes
+            for group in groups
+        ]
+
+    def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]:
+        """See ``Finder``."""
+        block = view[:end]
+        if len(self._finds) == 1:
+            return [found[1] for found in self._finds[0](block)]
+        starts = [found[1] for find in self._finds for found in find(block)]
+        starts.sort()
+        return starts
+
+    def holds(self, text: bytes) -> bool:
+        """See ``Finder``."""
+        return any(find(text) for find in self._finds)
+
+
+class PlainFinder:
+    """``bytes.find`` for one literal after the other; each search goes on at the line behind a find."""
+
+    def __init__(self, literals: list[bytes]) -> None:
+        self._literals = literals
+
+    def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]:
+        """See ``Finder``."""
+        starts: list[int] = []
+        for literal in self._literals:
+            at = buffer.find(literal, 0, end)
+            while at >= 0:
+                starts.append(at)
+                line_end = buffer.find(b"\n", at, end)
+                at = buffer.find(literal, line_end, end) if line_end >= 0 else -1
+        starts.sort()
+        return starts
+
+    def holds(self, text: bytes) -> bool:
+        """See ``Finder``."""
+        return any(literal in text for literal in self._literals)
