@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from loganalyze.errors import LogAnalyzeError, UnreadableError
 from loganalyze.inputs import expand
@@ -54,12 +54,17 @@ def _unreadable(source: Source) -> bool:
     return source.format is None and any(note.startswith("unreadable") for note in source.notes)
 
 
-def read_source(path: str, options: Options | None = None) -> tuple[list[Run], list[Capture], Source]:
-    """Runs and captures of one source, not yet on a common axis. Never raises for a source that cannot be read."""
+def read_source(
+    path: str, options: Options | None = None, stream: BinaryIO | None = None
+) -> tuple[list[Run], list[Capture], Source]:
+    """Runs and captures of one source, not yet on a common axis. Never raises for a source that cannot be read.
+
+    ``stream``: where its bytes come from when ``path`` is only its name (a member of an archive, a URL).
+    """
     from loganalyze.scan import open_source
 
     try:
-        with open_source(path) as opened:
+        with open_source(path) if stream is None else open_source(stream, path) as opened:
             wanted = _wanted(path, options)
             runs, captures = _read_opened(opened, wanted)
             return runs, captures, opened.source

@@ -4,7 +4,19 @@
 they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`` read telemetry into frames.
 """
 
-LOG_FORMATS: tuple[str, ...] = ("llama_command", "llama_load",)
+LOG_FORMATS: tuple[str, ...] = (
+    "llama_command",
+    "llama_load",
+    "sglang",
+    "vllm",
+    "ollama",
+    "openers",
+    "torch_log",
+    "clients",
+    "bench",
+    "responses",
+    "time_log",
+)
 TEXT_FORMATS: tuple[str, ...] = ()
 CAPTURE_FORMATS: tuple[str, ...] = (
     "nvidia_apps",

@@ -107,6 +107,12 @@ class _Bench:
         told.pop("t/s", None)
         self.row(told, line)
 
+    def build(self, fields: Fields, _line: Line) -> None:
+        """The footer of a table names the build of all its rows."""
+        for run in self.state.runs:
+            if run.version is None and run.requests:
+                run.version = f"b{fields['build_number']}"
+
     def csv_head(self, fields: Fields, _line: Line) -> None:
         import csv
 
@@ -298,6 +304,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
     names = (
         "md_head",
         "md_row",
+        "build",
         "csv_head",
         "json_line",
         "json_first",

@@ -202,6 +202,10 @@ def _timings(request: Request, timings: dict[str, Any], record: dict[str, Any]) 
     request.output_tokens = request.eval_tokens = written
     request.eval_ms = eval_ms
     request.eval_tps = rate(written, eval_ms)
+    told = _number(timings.get("predicted_per_second"))
+    if request.eval_tps and told and written and abs(told / request.eval_tps * written - (written - 1)) < 0.1:
+        # Newer builds leave the first token, whose time is the prompt's, out of the rate.
+        request.eval_tokens, request.eval_tps = written - 1, told
     request.ttft_ms = prompt_ms
     request.draft_tokens, request.draft_accepted = _int(timings.get("draft_n")), _int(timings.get("draft_n_accepted"))
     if prompt_ms is not None and eval_ms is not None:

@@ -24,6 +24,16 @@ RULES: tuple[dict[str, Any], ...] = (
         'until': None,
     },
     {
+        'name': 'build',
+        'pattern': '[ \\t]*build:[ \\t]*(?P<sha>(?:[0-9a-f]{7,40}|unknown))[ \\t]*\\([ \\t]*(?P<build_number>(?:-?\\d+))[ \\t]*\\)[ \\t]*\\Z',
+        'fields': (('sha', 'sha', 'str'), ('build_number', 'build_number', 'int')),
+        'literals': (b'build:',),
+        'anywhere': False,
+        'heads': (),
+        'since': 'b1003',
+        'until': None,
+    },
+    {
         'name': 'csv_head',
         'pattern': '[ \\t]*build_commit,[ \\t]*(?P<names>(?:[a-z_]+(?:,[a-z_]+)*))[ \\t]*\\Z',
         'fields': (('names', 'names', 'str'),),
