@@ -100,7 +100,7 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
         return [], wrapped
     from loganalyze.formats.log_reader import read_log
 
-    return read_log(opened, source)
+    return read_log(opened, source), []
 
 
 def _wrapped_capture(opened: Any) -> list[Capture] | None:
