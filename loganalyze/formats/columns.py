@@ -9,35 +9,35 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-_TAB = bytes.maketrans(b"\t\r", b"  ")
-_STAMP = bytes.maketrans(b"\t\r-:", b"    ")
+_TAB = bytes.maketrans(b"\t\r\0", b"  ?")
+_STAMP = bytes.maketrans(b"\t\r-:\0", b"    ?")
 EXTRA = "_extra"
 
 
 def collapse(data: bytes, *, stamps: bool = False) -> bytes:
-    """``data`` with runs of blanks as one, none at line ends. ``stamps`` also parts dates and times into numbers."""
+    """``data`` with runs of blanks as one, none at line starts. ``stamps`` also parts dates and times into numbers."""
     import numpy as np
 
-    text = np.frombuffer(data.translate(_STAMP if stamps else _TAB), dtype=np.uint8)
-    blank = text == 32
-    keep = ~blank
-    # A blank stays only between two visible characters: its left neighbour is one, and it is the last of its run.
+    if stamps:
+        data = data.translate(_STAMP)
+    elif b"\t" in data or b"\r" in data or b"\0" in data:
+        data = data.translate(_TAB)
+    text = np.frombuffer(data, dtype=np.uint8)
+    keep = text != 32
     if text.size > 1:
-        visible = text > 32
-        keep[1:] |= visible[:-1]
-        ends = np.flatnonzero(text[1:] == 10)
-        keep[ends] &= ~blank[ends]
-    return bytes(text[keep].tobytes())
+        # A blank stays only behind a visible character: it is the first of its run.
+        keep[1:] |= text[:-1] > 32
+    # Deleting one byte value is five times as fast as taking the others by mask.
+    return bytes((text * keep).tobytes()).translate(None, b"\0")
 
 
-def read_integers(data: bytes, names: list[str], *, stamps: bool = False) -> pl.DataFrame | None:
-    """One row a line of ``data``: Int64 columns ``names`` and ``_extra`` (text of anything behind them).
+def read_integers(data: bytes, names: list[str], lines: int, *, stamps: bool = False) -> pl.DataFrame | None:
+    """One row for each of the ``lines`` of ``data``: Int64 columns ``names`` and ``_extra`` (text of anything behind them).
 
     A cell that is no number is null. None when rows and lines do not pair one to one.
     """
     import polars as pl
 
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
     schema: dict[str, Any] = dict.fromkeys(names, pl.Int64)
     schema[EXTRA] = pl.String
     # The first line decides how many columns there are, so one with all of them goes in front.

@@ -80,7 +80,4 @@ def parse(segment: Segment) -> list[Capture]:
     from loganalyze.formats.vmstat_capture import captures
     from loganalyze.formats.vmstat_rows import RowReader
 
-    reader = RowReader(segment)
-    for block in segment.blocks():
-        reader.take(block)
-    return captures(segment, reader.finish())
+    return captures(segment, RowReader(segment).read(segment.blocks()))
