@@ -92,31 +92,10 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
     if wanted is None:
         capture = sniff(opened.head, source.path)
     if capture is not None:
-        from loganalyze.scan import blocks
-
-        return [], read_captures(blocks(opened), source)
-    wrapped = _wrapped_capture(opened) if wanted is None else None
-    if wrapped is not None:
-        return [], wrapped
+        return [], read_captures(opened)
     from loganalyze.formats.log_reader import read_log
 
     return read_log(opened, source), []
-
-
-def _wrapped_capture(opened: Any) -> list[Capture] | None:
-    """Captures behind a wrapper (``ts``, docker, the journal), which tells the time of each line."""
-    from loganalyze.formats.capture_reader import sniff
-    from loganalyze.scan import all_lines, open_source
-
-    with open_source(opened.head) as head:
-        lines = list(all_lines(head))
-    if not any(line.wrap is not None for line in lines):
-        return None
-    if sniff(b"\n".join(line.text for line in lines) + b"\n") is None:
-        return None
-    from loganalyze.formats.wrapped import read_wrapped
-
-    return read_wrapped(all_lines(opened), opened.source)
 
 
 def classify(paths: Path | Sequence[Path], options: Options | None = None) -> Report:
