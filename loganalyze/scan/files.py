@@ -140,7 +140,7 @@ def _open_fifo(path: str) -> RawFile:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise UnreadableError(_reason(error), path=path, remedy=_open_remedy(error)) from error
-    stream = open(descriptor, "rb", buffering=0)
+    stream = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - kept open
     first = stream.read(1)
     if first == b"":
         stream.close()

@@ -10,6 +10,7 @@ from itertools import islice
 from loganalyze.scan.blocks import BlockReader
 from loganalyze.scan.clean import pieces
 from loganalyze.scan.find import Finder, make_finder
+from loganalyze.scan.joiner import Joiner
 from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.line import Line
 from loganalyze.scan.modes import modes_of
@@ -34,6 +35,7 @@ class Scanner:
         self._finder = finder
         self._unwrapper = unwrapper
         self._every = finder is None or unwrapper.modes.every_line
+        self._joiner = Joiner() if unwrapper.modes.jsonl else None
         self._nbsp = unwrapper.modes.nbsp
         self._buffer, self._view, self._end = self._reader.buffer, self._reader.view, 0
         self._starts: list[int] = []
@@ -182,7 +184,7 @@ class Scanner:
         """Put the next physical line (perhaps as several, perhaps as none) on the queue; False at the end."""
         while self._pos >= self._end:
             if not self._load():
-                return False
+                return self._last_joined()
         self._moved = True
         line_end = self._buffer.find(_LF, self._pos, self._end)
         stop = line_end if line_end >= 0 else self._end
@@ -195,7 +197,19 @@ class Scanner:
         self._push(number, raw)
         return True
 
+    def _last_joined(self) -> bool:
+        for number, joined in self._joiner.flush() if self._joiner is not None else ():
+            self._push_pieces(number, joined)
+        return bool(self._queue)
+
     def _push(self, number: int, raw: bytes) -> None:
+        if self._joiner is not None:
+            for first, joined in self._joiner.feed(number, raw.rstrip()):
+                self._push_pieces(first, joined)
+        else:
+            self._push_pieces(number, raw)
+
+    def _push_pieces(self, number: int, raw: bytes) -> None:
         for text in pieces(raw):
             line = self._unwrapper.line(number, text)
             if line is None:

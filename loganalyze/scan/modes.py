@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from loganalyze.scan.wrappers.bare import CLOCK, EPOCH, SECONDS
 from loganalyze.scan.wrappers.container import COMPOSE
@@ -60,7 +61,7 @@ def _stamps(modes: Modes, lines: list[bytes]) -> None:
     elif _all(lines, SECONDS.match):
         modes.seconds = True
         values = [float(line.split(b" ", 1)[0]) for line in lines if SECONDS.match(line)]
-        modes.interval = any(b < a for a, b in zip(values, values[1:], strict=False))
+        modes.interval = any(b < a for a, b in pairwise(values))
     elif lines[0].startswith(b"00:00:0") and _all(lines, CLOCK.match):
         values_text = [line[:8] for line in lines if CLOCK.match(line)]
         modes.clock = values_text == sorted(values_text)
@@ -84,7 +85,7 @@ def _numbered(lines: list[bytes]) -> bool:
     if len(numbers) < 3 or len(numbers) * 10 < len(lines) * 9:
         return False
     # Blank lines were left out, so a step may be a little more than one.
-    steps = [b - a for a, b in zip(numbers, numbers[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(numbers)]
     return all(0 < step <= 8 for step in steps) and steps.count(1) * 2 >= len(steps)
 
 

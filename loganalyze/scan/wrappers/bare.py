@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loganalyze.scan.wrappers.stamps import fraction_of, seconds_of
 from loganalyze.scan.wrappers.stamped import syslog_tail
+from loganalyze.scan.wrappers.stamps import fraction_of, seconds_of
 from loganalyze.scan.wrappers.told import Lazy, Told
 
 EPOCH = Lazy(rb"([0-9]{9,10})(?:\.([0-9]{1,9}))? ?")

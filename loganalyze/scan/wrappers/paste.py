@@ -12,8 +12,9 @@ def peel_quote(text: bytes, told: Told) -> bytes | None:
     """``> `` of a mail or Markdown, nested too; ``>>>`` is an interpreter's prompt."""
     if text.startswith(b">>>") and text[3:4] != b">":
         return None
+    found = _QUOTE.match(text)
     told.kinds.append("quote")
-    return text[_QUOTE.match(text).end() :]
+    return text[found.end() :] if found else None
 
 
 def peel_less(text: bytes, told: Told) -> bytes | None:
