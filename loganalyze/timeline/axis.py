@@ -74,7 +74,10 @@ def _place_runs(members: Group) -> None:
     for run in members.runs:
         if run.clock.offset_s is None and run.phases:
             place_run(
-                run, captures, wall_of(run, members.captures), after if after is not None or not several else -1e18
+                run,
+                captures,
+                wall_of(run, members.captures),
+                after if after is not None or not several else float("-inf"),
             )
         if run.clock.offset_s is not None and run.end_s is not None:
             after = max(after or float("-inf"), run.clock.offset_s + run.end_s)

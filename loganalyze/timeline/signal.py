@@ -25,12 +25,16 @@ TEMPER = 0.7
 COARSE, FINE = 5000, 3000
 # Coarse offsets that are looked at closely in any case: between two of them the best may hide.
 KEPT = 40
+# Nothing here samples more often.
+LEAST_STEP_S = 1e-3
 # What is this much less likely than the best (in nats) is left out.
 DEPTH = 12.0
 # Nats against a place at which the capture shows nothing of the run it was given with.
 UNCOVERED = 5.0
-# The most that an expected offset (file times) counts, and the pull towards the first of several equal places.
-PRIOR, FIRST = 4.0, 60.0
+# The most that an expected offset (file times) counts.
+PRIOR = 4.0
+# Places whose costs differ by less are those of like runs in a row.
+ALIKE = 4.0
 # Captures of the same length begin within this share of an interval of each other, or (floor of the weight) do not.
 TOGETHER, APART = 0.35, 0.02
 
@@ -109,6 +113,7 @@ def fit(
 
     if not curves:
         return Fit(refused="its curves show no change")
+    step_s = max(step_s, LEAST_STEP_S)
     low = min(shape.start, 0.0) - max(float(c.t[-1]) for c in curves) - step_s
     high = max(shape.gone, shape.end) - min(float(c.t[0]) for c in curves) + step_s
     if around is not None:
@@ -120,9 +125,18 @@ def fit(
     grid = _finer(coarse, _weighed(curves, shape, coarse, prior, limit))
     cost = _weighed(curves, shape, grid, prior, limit)
     if limit is not None:
-        # Offsets fall as the run moves on: the first place is the highest offset.
-        cost = cost + FIRST * (limit - grid) / max(high - low, 1e-9)
+        cost = _first_place(grid, cost, max(4 * step_s, 2.0))
     return _answer(grid, cost, curves, step_s)
+
+
+def _first_place(grid: Array, cost: Array, apart_s: float) -> Array:
+    """Of places that fit about as well, keep the earliest on the curves' clock, which is the highest offset."""
+    import numpy as np
+
+    good = np.sort(grid[cost <= cost.min() + ALIKE])[::-1]
+    gaps = np.flatnonzero(good[:-1] - good[1:] > apart_s)
+    last = good[gaps[0]] if len(gaps) else good[-1]
+    return np.where(grid >= last - apart_s / 2, cost, cost + 50.0)
 
 
 def _finer(coarse: Array, cost: Array) -> Array:
