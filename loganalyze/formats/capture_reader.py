@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from loganalyze.formats.capture import Block, CaptureFormat, Segment
 from loganalyze.formats.capture_segments import Segmenter, format_of, share_of_captures, unmatched
 from loganalyze.model.records import Capture, Clock, Source
 
-BLOCK_BYTES = 16 << 20
+if TYPE_CHECKING:
+    from loganalyze.scan import Line, Opened
+
 # Below this size cutting by line costs under a quarter of a second and sees every kind of mixture.
 BY_LINE_BYTES = 4 << 20
 SNIFF_LINES = 400
+# A text without any capture line among its first non-blank ones is not looked at further.
+FIRST_LOOK = 40
 # Captures carry prompts, messages and damage; a log with a pasted table is mostly log.
 SNIFF_SHARE = 0.6
 
@@ -24,46 +29,95 @@ SNIFF_SHARE = 0.6
 def sniff(head: bytes, name: str = "") -> str | None:
     """Name of the capture format of a text that begins with ``head`` (decoded), or None when it is no capture.
 
-    ``name`` is the file's name; it never decides.
+    Lines may carry a wrapper's prefix. ``name`` is the file's name; it never decides.
     """
     lines = head.split(b"\n")
     if len(lines) > 1 and not head.endswith(b"\n"):
         lines.pop()
-    found, share = share_of_captures(line.rstrip(b"\r") for line in lines[:SNIFF_LINES])
+    lines = [x.rstrip(b"\r") for x in lines[:SNIFF_LINES]]
+    return _sniff(lines) or _sniff(_unwrapped(lines))
+
+
+def _sniff(lines: list[bytes]) -> str | None:
+    first = [x for x in lines if x.strip()][:FIRST_LOOK]
+    if share_of_captures(first)[1] == 0:
+        return None
+    found, share = share_of_captures(lines)
     return found if share >= SNIFF_SHARE else None
 
 
-def read_captures(blocks: Iterable[bytes], source: Source) -> list[Capture]:
-    """Captures of a decoded text given in pieces that end at line ends (the last one perhaps not).
+def _unwrapped(lines: list[bytes]) -> list[bytes]:
+    from loganalyze.scan import all_lines, open_source
 
-    Sets ``source.format``, its line counts and ``unread``; never raises on damaged text.
+    with open_source(b"\n".join(lines)) as opened:
+        pieces = list(all_lines(opened))
+    return [p.text for p in pieces] if any(p.wrap is not None or p.stamp is not None for p in pieces) else []
+
+
+def read_captures(opened: Opened) -> list[Capture]:
+    """Captures of an open source, whose record gets ``format``, ``dialect``, ``clock`` and the line counts.
+
+    A text without wrapper prefixes is read in blocks, any other line by line with the wrapper's stamps.
     """
+    from loganalyze.scan import all_lines, blocks
+
+    head = opened.head.split(b"\n")[:SNIFF_LINES]
+    if _sniff([x.rstrip(b"\r") for x in head]) is None:
+        return read_lines(all_lines(opened), opened.source)
+    return read_blocks(blocks(opened), opened.source)
+
+
+def read_blocks(blocks: Iterable[bytes], source: Source) -> list[Capture]:
+    """Captures of a decoded text given in pieces that end at line ends (the last one perhaps not)."""
     pieces = iter(blocks)
     head = next(pieces, b"")
-    second = next(pieces, b"") if len(head) < BY_LINE_BYTES else None
-    if second:
-        pieces, head = chain([second], pieces), head
-    bulk = _bulk_format(head) if second or second is None or len(head) >= BY_LINE_BYTES else None
+    while len(head) < BY_LINE_BYTES and (more := next(pieces, b"")):
+        head += more
+    source.lines = source.matched = source.unmatched = source.skipped = 0
+    bulk = _bulk_format(head) if len(head) >= BY_LINE_BYTES else None
     if bulk is not None:
-        return _read_bulk(bulk, chain([head], pieces), source)
-    return _read_by_line(_numbered(chain([head], pieces)), source)
+        captures = _read_bulk(bulk, chain([head], pieces), source)
+    else:
+        captures = _read_by_line(_numbered(chain([head], pieces)), source)
+    return _settled(captures, source)
 
 
-def embedded(
-    lines: Iterable[tuple[int, bytes, float | None]], source: Source, clock: Clock | None = None
-) -> list[Capture]:
-    """Captures in lines that a log reader hands over: ``(number, text, time on clock)``. ``source`` is not changed."""
+def read_lines(lines: Iterable[Line], source: Source) -> list[Capture]:
+    """Captures of unwrapped lines; the wrapper's stamps give a clock to rows that have none."""
+    source.lines = source.matched = source.unmatched = source.skipped = 0
+    segmenter = Segmenter(source)
+    _feed(segmenter, lines)
+    pairs = segmenter.finish()
+    return _settled(_parse_all(pairs, source), source)
+
+
+def embedded(lines: Iterable[Line], source: Source) -> list[Capture]:
+    """Captures in lines that a log reader hands over. Counts of ``source`` are not changed."""
     own = Source(path=source.path, mtime_s=source.mtime_s)
     segmenter = Segmenter(own)
-    previous: int | None = None
-    for number, text, stamp in lines:
-        for _ in range(min(64, number - previous - 1) if previous is not None else 0):
-            segmenter.feed(previous or number, b"")
-        segmenter.feed(number, text, stamp, clock)
-        previous = number
+    _feed(segmenter, lines)
     captures = _parse_all(segmenter.finish(), own)
     for capture in captures:
         capture.source = source
+    return captures
+
+
+def _feed(segmenter: Segmenter, lines: Iterable[Line]) -> None:
+    clock: Clock | None = None
+    previous: int | None = None
+    for line in lines:
+        if previous is not None and line.number > previous + 1:
+            segmenter.gap(line.number - previous - 1)
+        previous = line.number
+        stamp, kind = (line.t_s, "relative") if line.epoch_s is None else (line.epoch_s, "absolute")
+        if stamp is not None and (clock is None or (clock.kind, clock.zone) != (kind, line.zone)):
+            clock = Clock("absolute" if kind == "absolute" else "relative", zone=line.zone, anchor="wrapper")
+        segmenter.feed(line.number, line.text, stamp, clock)
+
+
+def _settled(captures: list[Capture], source: Source) -> list[Capture]:
+    """The scan counts lines too, at times other than ours: the sum of what was made of them holds."""
+    source.lines = source.matched + source.unmatched + source.skipped
     return captures
 
 
@@ -152,18 +206,28 @@ def _read_bulk(form: CaptureFormat, pieces: Iterable[bytes], source: Source) -> 
 
 
 def _counted(pieces: Iterable[bytes], source: Source, segment: Segment) -> Iterator[Block]:
+    first = 1
     for piece in pieces:
         if not piece:
             continue
-        first = source.lines + 1
         ended = piece.endswith(b"\n")
         segment.last_line_cut = not ended
-        lines = piece.count(b"\n") + (not ended)
-        blank = sum(not x.strip() for x in piece.split(b"\n")) - ended if b"\n\n" in piece else 0
-        source.lines += lines
+        lines, blank = _line_counts(piece)
+        lines += not ended
         source.skipped += blank
         source.matched += lines - blank
         yield Block(piece, first)
+        first += lines
+
+
+def _line_counts(piece: bytes) -> tuple[int, int]:
+    """Line ends in ``piece`` and how many of its lines are blank."""
+    import numpy as np
+
+    ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == 10)
+    if piece[:1] != b"\n" and not (np.diff(ends) == 1).any():
+        return len(ends), 0
+    return len(ends), sum(not x.strip() for x in piece.split(b"\n")) - piece.endswith(b"\n")
 
 
 def _name_source(source: Source, captures: list[Capture], fallback: str | None) -> None:

@@ -13,6 +13,8 @@ from loganalyze.formats.capture_stamps import stamp_line
 from loganalyze.model.records import Clock, Source
 
 MAX_UNREAD = 50
+# A segment does not go on behind more foreign lines than this.
+MAX_GAP = 200
 
 _TOOL = (
     rb"(?:nvidia-smi|vmstat|vm_stat|free|swapon|cat|grep|sar|sadf|pidstat|iostat|mpstat|dstat|dool|top|time|watch"
@@ -97,6 +99,13 @@ class Segmenter:
             self._take(number, line, stamp)
         else:
             self._other(number, line, stamp)
+
+    def gap(self, count: int) -> None:
+        """Leave ``count`` lines out that somebody else reads; an open segment keeps its numbers true."""
+        if count > MAX_GAP:
+            self._close(False)
+        for _ in range(count if self._format is not None else 0):
+            self._keep(b"", None)
 
     def finish(self, cut: bool = False) -> list[tuple[CaptureFormat, Segment]]:
         """End the text; ``cut`` when its last line has no line end. Returns all segments in order."""

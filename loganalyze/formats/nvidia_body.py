@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.formats.capture_ahead import ahead
+from loganalyze.formats.nvidia_fast import clean, suits
 from loganalyze.formats.nvidia_fields import parse_header
 from loganalyze.formats.nvidia_infer import SAMPLE_ROWS, infer
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.formats.nvidia_row import read_row, split_cells
-from loganalyze.formats.nvidia_types import Series, read_block
+from loganalyze.formats.nvidia_types import Series, read_block, targets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,19 +28,14 @@ def read_series(segment: Segment) -> list[Capture]:
     from loganalyze.formats.nvidia_ticks import finish
 
     reader = _Reader(segment)
-    for block, last in _with_last(segment.blocks()):
-        reader.block(block, last)
-    return [c for s in reader.series if (c := finish(s, segment)) is not None]
-
-
-def _with_last(blocks: Iterator[Block]) -> Iterator[tuple[Block, bool]]:
-    held: Block | None = None
-    for block in blocks:
+    held: tuple[Block, bytes | None] | None = None
+    for item in ahead(segment, reader.prepare):
         if held is not None:
-            yield held, False
-        held = block
+            reader.block(*held, last=False)
+        held = item
     if held is not None:
-        yield held, True
+        reader.block(*held, last=True)
+    return [c for s in reader.series if (c := finish(s, segment)) is not None]
 
 
 class _Reader:
@@ -47,25 +43,32 @@ class _Reader:
         self.segment = segment
         self.series: list[Series] = []
 
-    def block(self, block: Block, last: bool) -> None:
+    def prepare(self, block: Block) -> bytes | None:
+        """What can be done to a block while the one before is parsed."""
+        series = self.series[-1] if self.series else None
+        return clean(block.data) if series is not None and suits(series.fields, targets(series.fields)) else None
+
+    def block(self, block: Block, cleaned: bytes | None, last: bool) -> None:
         data, first = block.data, block.first_line
         tail = b""
         if last and self.segment.last_line_cut and data and not data.endswith(b"\n"):
             cut = data.rfind(b"\n") + 1
             data, tail = data[:cut], data[cut:]
+            cleaned = None
         while data:
-            data, first = self._piece(data, first)
+            data, first = self._piece(data, first, cleaned)
+            cleaned = None
         if tail:
             self._cut_line(tail, first)
 
-    def _piece(self, data: bytes, first: int) -> tuple[bytes, int]:
+    def _piece(self, data: bytes, first: int, cleaned: bytes | None) -> tuple[bytes, int]:
         """Read until another set of columns begins; what is left, and its first line."""
         if not self.series:
             data, first = self._begin(data, first)
             if not data:
                 return b"", first
         series = self.series[-1]
-        frame, bad = read_block(data, first, series)
+        frame, bad = read_block(data, first, series, cleaned)
         lines = data.split(b"\n") if bad else []
         rescued: list[dict[str, Any]] = []
         end = len(frame)
@@ -82,7 +85,7 @@ class _Reader:
                 break
         self._add(series, frame, bad, rescued, end, first)
         if not restart:
-            return b"", first + data.count(b"\n")
+            return b"", first + len(frame)
         return b"\n".join(lines[end + 1 :]), first + end + 1
 
     def _is_restart(self, series: Series, frame: pl.DataFrame, at: int) -> bool:

@@ -29,7 +29,8 @@ BULK = True
 
 _STAMPED = re.compile(rb"^\s*[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}\s*(?:,|$)")
 # Rows without a stamp: an amount with its unit, or only numbers, at least three of them.
-_UNITS_ROW = re.compile(rb"^(?:[^,]{1,80},){0,4}\s*[0-9.]+ (?:MiB|%|W|MHz)\s*(?:,[^,]{1,80}){0,40}$")
+_LEAD = rb"(?:[0-9/]{10} [0-9:.]{12}|[0-9]{1,3}|[A-Za-z][A-Za-z0-9 ()/.-]{1,60}|[0-9A-Fa-f:.]{10,16}|\[[^\],]{1,60}\])"
+_UNITS_ROW = re.compile(rb"^\s*(?:" + _LEAD + rb",\s*){0,5}[0-9.]+ (?:MiB|%|W|MHz)\s*(?:,[^,]{1,80}){0,40}$")
 _BARE_ROW = re.compile(rb"^\s*[0-9]+(?:\.[0-9]+)?(?:, (?:[0-9]+(?:\.[0-9]+)?|\[[^\],]{1,60}\]|P[0-9]{1,2})){2,40}$")
 
 # A row or header of a single column.

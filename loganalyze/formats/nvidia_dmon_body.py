@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.formats.capture_ahead import ahead
 from loganalyze.formats.nvidia_dmon import is_header
 from loganalyze.formats.nvidia_dmon_columns import Table, table_of
 from loganalyze.formats.nvidia_messages import is_message
 
 if TYPE_CHECKING:
-    from loganalyze.formats.capture import Segment
+    from loganalyze.formats.capture import Block, Segment
+    from loganalyze.formats.nvidia_dmon_matrix import Layout
     from loganalyze.model.records import Capture
 
 _WORDS = re.compile(rb"[^\s,]+")
@@ -21,8 +23,8 @@ def read_dmon(segment: Segment) -> list[Capture]:
     from loganalyze.formats.nvidia_dmon_finish import finish
 
     reader = _Reader(segment)
-    for block in segment.blocks():
-        reader.block(block.data, block.first_line)
+    for block, done in ahead(segment, reader.prepare):
+        reader.block(block.data, block.first_line, done)
     reader.end()
     return [c for t in reader.tables if (c := finish(t, segment)) is not None]
 
@@ -33,11 +35,21 @@ class _Reader:
         self.tables: list[Table] = []
         self._tail = (0, b"")
 
-    def block(self, data: bytes, first: int) -> None:
+    def prepare(self, block: Block) -> Layout | None:
+        """What can be done to a block while the one before is parsed."""
+        from loganalyze.formats.nvidia_dmon_matrix import layout
+
+        plain = self.tables and block.data.endswith(b"\n") and self._next_header(block.data, 0) == len(block.data)
+        return layout(block.data, self.tables[-1]) if plain else None
+
+    def block(self, data: bytes, first: int, done: Layout | None = None) -> None:
         if not data.endswith(b"\n"):
             cut = data.rfind(b"\n") + 1
             self._tail = (first + data.count(b"\n"), data[cut:])
             data = data[:cut]
+        if done is not None and self.tables and done.columns == self.tables[-1].columns:
+            self._rows(data, first, done)
+            return
         at = 0
         while at < len(data):
             stop = self._next_header(data, at)
@@ -48,14 +60,20 @@ class _Reader:
             first += stop < len(data)
 
     def end(self) -> None:
-        """A last line without a line end cannot prove that its last number is whole."""
+        """A last line without a line end is whole only if a blank follows its last number."""
         number, line = self._tail
-        if not line.strip():
+        if not line.strip() or is_header(line):
             return
-        if not is_header(line):
-            self.segment.reject(number, line)
-            if self.tables:
-                self.tables[-1].notes.append(f"line {number} is cut off at the end of the file: row dropped")
+        table = self.tables[-1] if self.tables else None
+        row = read_row(line, table) if table is not None and line.endswith(b" ") else None
+        if table is not None and row is not None:
+            from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows
+
+            table.frames.append(frame_of_rows([{"line": number, **row}], table))
+            return
+        if table is not None:
+            table.notes.append(f"line {number} is cut off at the end of the file: row dropped")
+        self.segment.reject(number, line)
 
     def _next_header(self, data: bytes, at: int) -> int:
         """Offset of the first header line that the current table does not know."""
@@ -87,7 +105,7 @@ class _Reader:
             self.tables.append(table)
         return end + 1
 
-    def _rows(self, data: bytes, first: int) -> None:
+    def _rows(self, data: bytes, first: int, done: Layout | None = None) -> None:
         from loganalyze.formats.nvidia_dmon_matrix import read_matrix
 
         if not self.tables:
@@ -95,7 +113,7 @@ class _Reader:
                 self._no_table(first + at, line)
             return
         table = self.tables[-1]
-        frame, odd = read_matrix(data, first, table)
+        frame, odd = read_matrix(data, first, table, done)
         rows = [r for number, line in odd if (r := self._odd(number, line, table)) is not None]
         if rows:
             from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows

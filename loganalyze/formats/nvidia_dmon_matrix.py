@@ -8,6 +8,7 @@ row with something else in those places, or of another length (a repeated header
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.nvidia_dmon_columns import Table
@@ -17,31 +18,85 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-BLANK, ZERO, COMMA, DASH, NEWLINE = b" 0,-\n"
+BLANK, COMMA, DASH, NEWLINE = b" ,-\n"
+_ZEROS = bytes.maketrans(b" ", b"0")
 
 
-def read_matrix(data: bytes, first: int, table: Table) -> tuple[pl.DataFrame, list[tuple[int, bytes]]]:
-    """Frame of the regular rows (``line`` and the table's targets; ``_day``, ``_s`` from stamps) and the other lines."""
+@dataclass(slots=True)
+class Layout:
+    """A text cut into equal rows: what needs no polars and can be done ahead.
+
+    ``matrix`` holds the rows as long as ``template``, ``numbers`` their positions among all lines, ``good`` those with
+    nothing but blanks or commas behind each of ``cells``; ``text`` is the matrix as comma-separated digits.
+    """
+
+    template: bytes
+    cells: list[tuple[int, int]]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    regular: NDArray[np.bool_]
+    matrix: NDArray[np.uint8]
+    good: NDArray[np.bool_]
+    text: bytes
+    columns: list[str]
+
+
+def layout(data: bytes, table: Table) -> Layout | None:
+    """Layout of ``data`` (whole lines) for the columns of ``table``; None when no line has as many cells."""
     import numpy as np
 
     buffer = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(buffer == NEWLINE)
     begins = np.empty_like(ends)
-    begins[0], begins[1:] = 0, ends[:-1] + 1
+    begins[:1], begins[1:] = 0, ends[:-1] + 1
     template = _template(data, begins, ends, table)
     if template is None:
-        return frame_of_rows([], table), _lines(data, begins, ends, range(len(ends)), first)
+        return None
     sizes = ends - begins + 1
-    regular = sizes == len(template) + 1
-    rows = buffer if regular.all() else buffer[np.repeat(regular, sizes)]
-    matrix = rows.reshape(-1, len(template) + 1)
+    width = len(template) + 1
+    regular = sizes == width
+    rows = data if regular.all() else buffer[np.repeat(regular, sizes)].tobytes()
+    matrix = np.frombuffer(rows, np.uint8).reshape(-1, width)
     cells = _spans(template)
-    numbers = np.flatnonzero(regular)
-    good = _aligned(matrix, cells)
-    values, wrong = _values(matrix, cells, template, table)
-    keep = good & ~wrong
-    odd = np.sort(np.concatenate([np.flatnonzero(~regular), numbers[~keep]]))
-    return _frame(numbers + first, values, keep), _lines(data, begins, ends, odd.tolist(), first)
+    behind = matrix[:, [end for _, end in cells]]
+    good = ((behind == BLANK) | (behind == COMMA) | (behind == NEWLINE)).all(axis=1)
+    text = _digits(rows, cells, template, table)
+    return Layout(template, cells, begins, ends, regular, matrix, good, text, table.columns)
+
+
+def _digits(rows: bytes, cells: list[tuple[int, int]], template: bytes, table: Table) -> bytes:
+    """Rows with blanks as zeros, commas behind the cells and for the colons of a time."""
+    import numpy as np
+
+    width = len(template) + 1
+    commas = [end for _, end in cells if end < len(template)]
+    if "time" in table.columns:
+        begin = cells[table.columns.index("time")][0]
+        commas += [begin + 2, begin + 5]
+    keep, put = np.full(width, 255, np.uint8), np.zeros(width, np.uint8)
+    keep[commas], put[commas] = 0, COMMA
+    text = np.frombuffer(rows.translate(_ZEROS), np.uint8).reshape(-1, width) & keep
+    text |= put
+    return text.tobytes()
+
+
+def read_matrix(
+    data: bytes, first: int, table: Table, done: Layout | None = None
+) -> tuple[pl.DataFrame, list[tuple[int, bytes]]]:
+    """Frame of the regular rows (``line`` and the table's targets; ``_day``, ``_s`` from stamps) and the other lines.
+
+    ``done`` is ``layout(data, table)`` where that was made already.
+    """
+    import numpy as np
+
+    plan = done if done is not None else layout(data, table)
+    if plan is None:
+        return frame_of_rows([], table), [(first + i, x) for i, x in enumerate(data.split(b"\n"))]
+    values, wrong = _values(plan, table)
+    keep = plan.good & ~wrong
+    numbers = np.flatnonzero(plan.regular)
+    odd = np.sort(np.concatenate([np.flatnonzero(~plan.regular), numbers[~keep]]))
+    return _frame(numbers + first, values, keep), _lines(data, plan.begins, plan.ends, odd.tolist(), first)
 
 
 def _frame(numbers: NDArray[np.int64], values: dict[str, pl.Series], keep: NDArray[np.bool_]) -> pl.DataFrame:
@@ -96,69 +151,45 @@ def _spans(template: bytes) -> list[tuple[int, int]]:
     return [m.span() for m in re.finditer(rb"[^\s,]+", template)]
 
 
-def _aligned(matrix: NDArray[np.uint8], cells: list[tuple[int, int]]) -> NDArray[np.bool_]:
-    """Rows whose places behind the cells hold no part of a number."""
-    import numpy as np
-
-    good = np.ones(len(matrix), dtype=bool)
-    for _, end in cells:
-        place = matrix[:, end]
-        good &= (place == BLANK) | (place == COMMA) | (place == NEWLINE)
-    return good
-
-
-def _values(
-    matrix: NDArray[np.uint8], cells: list[tuple[int, int]], template: bytes, table: Table
-) -> tuple[dict[str, pl.Series], NDArray[np.bool_]]:
+def _values(plan: Layout, table: Table) -> tuple[dict[str, pl.Series], NDArray[np.bool_]]:
     """Columns as integers (null where missing) and a mask of rows with a cell that is neither a number nor ``-``."""
     import numpy as np
     import polars as pl
 
-    text = matrix.copy()
-    text[text == BLANK] = ZERO
-    for _, end in cells[:-1]:
-        text[:, end] = COMMA
-    if cells[-1][1] < len(template):
-        text[:, cells[-1][1]] = COMMA
-    text[:, -1] = NEWLINE
-    places, width = _places(text, cells, template, table)
+    places, width = _places(plan, table)
     raw = pl.read_csv(
-        text.tobytes(),
+        plan.text,
         has_header=False,
         schema={f"c{i}": pl.Int32 for i in range(width)},
         columns=sorted(places.values()),
         ignore_errors=True,
         truncate_ragged_lines=True,
     )
-    wrong = np.zeros(len(matrix), dtype=bool)
+    wrong = np.zeros(len(plan.matrix), dtype=bool)
     values = {name: raw[f"c{at}"] for name, at in places.items()}
     for name, column in values.items():
         if column.null_count():
             at = table.targets.get(name)
             empty = column.is_null().to_numpy()
             if at is not None and name != "device":
-                empty &= matrix[:, cells[at][1] - 1] != DASH
+                empty = empty & (plan.matrix[:, plan.cells[at][1] - 1] != DASH)
             wrong |= empty
     return values, wrong
 
 
-def _places(
-    text: NDArray[np.uint8], cells: list[tuple[int, int]], template: bytes, table: Table
-) -> tuple[dict[str, int], int]:
-    """Column of each wanted value in the comma text, and how many columns there are. Splits times at their colons."""
+def _places(plan: Layout, table: Table) -> tuple[dict[str, int], int]:
+    """Column of each wanted value in the comma text, and how many columns there are; a time takes three."""
     wanted = {at: name for name, at in table.targets.items()}
     places: dict[str, int] = {}
     column = 0
-    for at, (begin, _) in enumerate(cells):
-        if at < len(table.columns) and table.columns[at] == "time":
-            for colon in (begin + 2, begin + 5):
-                text[:, colon] = COMMA
+    for at, name in enumerate(table.columns):
+        if name == "time":
             places |= {"_h": column, "_m": column + 1, "_sec": column + 2}
             column += 3
             continue
-        if at < len(table.columns) and table.columns[at] == "date":
+        if name == "date":
             places["_day"] = column
         elif at in wanted:
             places[wanted[at]] = column
         column += 1
-    return places, column + (cells[-1][1] < len(template))
+    return places, column + (plan.cells[-1][1] < len(plan.template))

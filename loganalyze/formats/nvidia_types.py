@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from loganalyze.formats.nvidia_fast import clean, read_clean, suits
 from loganalyze.formats.nvidia_fields import METRIC_OF, Field
-from loganalyze.formats.nvidia_row import MISSING, NotARowError, fit, is_missing, split_cells, stamp_ms
+from loganalyze.formats.nvidia_row import MISSING, fit, is_missing, split_cells
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,27 +62,62 @@ def targets(fields: Sequence[Field]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def read_block(data: bytes, first: int, series: Series) -> tuple[pl.DataFrame, list[int]]:
-    """Typed columns of all lines of ``data`` (``line`` and the targets) and the positions of lines that do not fit."""
+def read_block(data: bytes, first: int, series: Series, cleaned: bytes | None = None) -> tuple[pl.DataFrame, list[int]]:
+    """Typed columns of all lines of ``data`` (``line`` and the targets) and the positions of lines that do not fit.
+
+    ``cleaned`` is ``nvidia_fast.clean(data)`` where that was made already.
+    """
     import polars as pl
 
-    width = len(series.fields)
     used = targets(series.fields) or {0: IDENTITY}
+    if not series.names:
+        series.names.update(_card_names(data, series.fields))
+    found = _fast(data, cleaned, series, used) if suits(series.fields, used) else None
+    frame, bad = found or _by_text(data, series, used)
+    lines = pl.int_range(first, first + len(frame), dtype=pl.UInt32, eager=True).alias("line")
+    return frame.insert_column(0, lines), bad
+
+
+def _fast(
+    data: bytes, cleaned: bytes | None, series: Series, used: dict[int, str]
+) -> tuple[pl.DataFrame, list[int]] | None:
+    """Numbers straight from the text; None when so many rows do not fit that the text must hold something else."""
+    frame, misfit = read_clean(clean(data) if cleaned is None else cleaned, series.fields, used)
+    holes = {at: target for at, target in used.items() if frame[target].null_count()}
+    counts = Counter[tuple[str, str]]()
+    bad = misfit | _wrong(_texts(data, series.fields, holes), frame, holes, counts) if holes else misfit
+    rows = bad.arg_true().to_list()
+    if len(rows) > 50 + len(frame) // 10:
+        return None
+    series.missing += counts
+    return frame, rows
+
+
+def _by_text(data: bytes, series: Series, used: dict[int, str]) -> tuple[pl.DataFrame, list[int]]:
+    width = len(series.fields)
+    raw = _texts(data, series.fields, {**used, width - 1: "", width: ""})
+    frame = raw.select(_expr(at, series.fields[at], target, raw) for at, target in used.items())
+    holes = {at: target for at, target in used.items() if frame[target].null_count()}
+    misfit = raw[f"c{width}"].is_not_null() | raw[f"c{width - 1}"].is_null()
+    bad = misfit | _wrong(raw, frame, holes, series.missing)
+    return frame, bad.arg_true().to_list()
+
+
+def _texts(data: bytes, fields: Sequence[Field], at: Iterable[int]) -> pl.DataFrame:
+    """Columns ``at`` as text; the one behind the last holds what is too much."""
+    import polars as pl
+
+    width = len(fields)
     # A first line as wide as the schema and one more: without it polars refuses texts that never overflow.
-    raw = pl.read_csv(
+    return pl.read_csv(
         b"," * width + b"\n" + data,
         has_header=False,
         schema={f"c{i}": pl.String for i in range(width + 1)},
         quote_char=None,
         truncate_ragged_lines=True,
-        columns=[*used, width],
+        columns=sorted(set(at)),
         encoding="utf8-lossy",
     ).slice(1)
-    lines = pl.int_range(first, first + len(raw), dtype=pl.UInt32, eager=True).alias("line")
-    frame = raw.select(_expr(at, series.fields[at], target, raw) for at, target in used.items()).insert_column(0, lines)
-    if not series.names:
-        series.names.update(_card_names(data, series.fields))
-    return frame, _bad_rows(raw, frame, series, used)
 
 
 def _expr(at: int, f: Field, target: str, raw: pl.DataFrame) -> pl.Expr:
@@ -104,50 +140,28 @@ def _expr(at: int, f: Field, target: str, raw: pl.DataFrame) -> pl.Expr:
 
 
 def stamps_ms(column: pl.Series) -> pl.Series:
-    """Epoch milliseconds of ``2024/05/01 12:34:56.789``, null where the text is no such stamp.
-
-    Where all stamps share one date only the time of day is parsed, which is three times as fast.
-    """
+    """Epoch milliseconds of ``2024/05/01 12:34:56.789``, null where the text is no such stamp."""
     import polars as pl
 
     text = column.str.strip_chars(" \r")
-    day = next((str(d)[:10] for d in text.head(64) if d), "")
-    midnight = _midnight_ms(day)
-    clean = (text.str.slice(0, 11) == day + " ") & (text.str.len_bytes() == 23)
-    if midnight is None or not clean.all():
-        return text.str.to_datetime("%Y/%m/%d %H:%M:%S%.3f", time_unit="ms", strict=False).cast(pl.Int64)
-    parts = [text.str.slice(at, n).cast(pl.Int64, strict=False) for at, n in ((11, 2), (14, 2), (17, 2), (20, 3))]
-    hours, minutes, seconds, millis = parts
-    return midnight + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + millis
+    return text.str.to_datetime("%Y/%m/%d %H:%M:%S%.3f", time_unit="ms", strict=False).cast(pl.Int64)
 
 
-def _midnight_ms(day: str) -> int | None:
-    try:
-        return stamp_ms(f"{day} 00:00:00.000")
-    except NotARowError:
-        return None
+def _wrong(
+    raw: pl.DataFrame, frame: pl.DataFrame, holes: dict[int, str], counts: Counter[tuple[str, str]]
+) -> pl.Series:
+    """Mask of rows with a cell that is neither a value nor a token for none; counts the tokens."""
+    import polars as pl
 
-
-def _bad_rows(raw: pl.DataFrame, frame: pl.DataFrame, series: Series, used: dict[int, str]) -> list[int]:
-    """Positions of rows with too many cells, too few, or a cell that is neither a value nor a token for none."""
-    over = raw[f"c{len(series.fields)}"]
-    bad = over.is_not_null() if over.null_count() < len(over) else None
-    for at, target in used.items():
-        values = frame[target]
-        if not values.null_count():
-            continue
+    bad = pl.repeat(False, len(frame), eager=True)
+    for at, target in holes.items():
         text = raw[f"c{at}"].str.strip_chars()
         absent = (text.str.starts_with("[") | text.is_in(MISSING)).fill_null(False)
-        wrong = values.is_null() & ~absent
-        bad = wrong if bad is None else bad | wrong
+        bad = bad | (frame[target].is_null() & ~absent)
         if target != IDENTITY:
-            _count_missing(series, target, text.filter(absent))
-    return bad.arg_true().to_list() if bad is not None else []
-
-
-def _count_missing(series: Series, target: str, tokens: pl.Series) -> None:
-    for token, count in tokens.value_counts().iter_rows():
-        series.missing[target.split("@")[0], str(token)[:60]] += int(count)
+            for token, count in text.filter(absent).value_counts().iter_rows():
+                counts[target.split("@")[0], str(token)[:60]] += int(count)
+    return bad
 
 
 def _card_names(data: bytes, fields: Sequence[Field]) -> dict[str, str]:
