@@ -1,0 +1,64 @@
+"""Rows on disk while they arrive, so that memory does not grow with the number of runs; a heap keeps what the screen shows."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from loganalyze.batch.row import COLUMNS, Row
+
+
+class Spool:
+    """Rows in arrival order in an anonymous temporary file; ``top`` are those that rank first by ``sort``."""
+
+    def __init__(self, sort: str = "lost_s", keep: int = 10_000) -> None:
+        self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - lives as long as the spool
+        self.count = 0
+        self._sort = sort
+        self._keep = keep
+        self._heap: list[tuple[Any, int, Row]] = []
+
+    def add(self, row: Row) -> None:
+        """Append a row."""
+        self._file.write(
+            json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+        )
+        entry = (_rank(row.get(self._sort), COLUMNS[self._sort][0]), -self.count, row)
+        self.count += 1
+        if len(self._heap) < self._keep:
+            heapq.heappush(self._heap, entry)
+        elif entry[:2] > self._heap[0][:2]:
+            heapq.heapreplace(self._heap, entry)
+
+    def top(self, limit: int) -> list[Row]:
+        """At most ``limit`` rows, largest (for text: first in the alphabet) first; unknown last."""
+        return [entry[2] for entry in sorted(self._heap, key=lambda e: e[:2], reverse=True)[:limit]]
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in arrival order."""
+        self._file.flush()
+        self._file.seek(0)
+        for line in self._file:
+            yield json.loads(line)
+        self._file.seek(0, 2)
+
+    def lines(self) -> Iterator[bytes]:
+        """All rows as JSON lines."""
+        self._file.flush()
+        self._file.seek(0)
+        yield from self._file
+        self._file.seek(0, 2)
+
+    def close(self) -> None:
+        """Drop the file."""
+        self._file.close()
+
+
+def _rank(value: Any, kind: str) -> Any:
+    if kind == "str":
+        # A heap keeps the largest: turn the alphabet round.
+        return tuple(-ord(c) for c in str(value)[:40]) if value is not None else (-0x110000,)
+    return float("-inf") if value is None else float(value)

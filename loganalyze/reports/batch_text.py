@@ -1,0 +1,120 @@
+"""Terminal table of a batch: verdict counts, rows by time lost, groups, runs out of line, versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loganalyze.batch.row import Row
+from loganalyze.batch.summary import Summary
+from loganalyze.batch.versions import Step
+from loganalyze.reports.neutral import ascii_only, terminal
+
+# name -> (head, width, right-aligned), in order of importance: what does not fit is dropped from the end.
+_COLUMNS: tuple[tuple[str, str, int, bool], ...] = (
+    ("verdict", "verdict", 12, False),
+    ("cause", "cause", 22, False),
+    ("lost_s", "lost s", 8, True),
+    ("writing_tps", "write t/s", 9, True),
+    ("reading_tps", "read t/s", 9, True),
+    ("confidence", "sure", 6, False),
+    ("model", "model", 24, False),
+    ("version", "version", 8, False),
+    ("device", "device", 22, False),
+    ("expected_writing_tps", "expected", 9, True),
+    ("ttft_ms", "first ms", 9, True),
+    ("vram_peak_mib", "VRAM MiB", 9, True),
+    ("prompt_tokens", "read tok", 9, True),
+    ("output_tokens", "wrote tok", 9, True),
+)
+MIN_FILE = 16
+
+
+def table(rows: list[Row], total: int, width: int, ascii_terminal: bool = False) -> str:
+    """Rows as text; the file comes last and gets what room is left."""
+    columns = _fitting(width)
+    room = max(width - sum(c[2] + 2 for c in columns), MIN_FILE)
+    lines = ["  ".join(_pad(head, size, right) for _, head, size, right in columns) + "  file"]
+    for row in rows:
+        if row.get("verdict") is None:
+            lines.append(
+                f"{_pad('unreadable', columns[0][2], False)}  {_tail(row['file'], 40)}: {terminal(str(row.get('error')))}"[
+                    :width
+                ]
+            )
+            continue
+        cells = [_pad(_cell(row.get(name)), size, right) for name, _, size, right in columns]
+        lines.append("  ".join(cells) + "  " + _tail(str(row["id"]), room))
+    if total > len(rows):
+        lines.append(f"... and {total - len(rows)} more (-o runs.csv or --limit shows them)")
+    text = "\n".join(lines)
+    return ascii_only(text) if ascii_terminal else text
+
+
+def _fitting(width: int) -> list[tuple[str, str, int, bool]]:
+    kept: list[tuple[str, str, int, bool]] = []
+    used = MIN_FILE
+    for column in _COLUMNS:
+        if used + column[2] + 2 > width and len(kept) >= 3:
+            break
+        kept.append(column)
+        used += column[2] + 2
+    return kept
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+    return terminal(str(value))
+
+
+def _pad(text: str, size: int, right: bool) -> str:
+    text = text if len(text) <= size else text[: size - 1] + "…"
+    return text.rjust(size) if right else text.ljust(size)
+
+
+def _tail(text: str, room: int) -> str:
+    text = terminal(text)
+    return text if len(text) <= room else "…" + text[-(room - 1) :]
+
+
+def overview(summary: Summary, width: int) -> str:
+    """Counts, groups and runs out of line."""
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.verdicts.most_common())
+    runs = sum(summary.verdicts.values())
+    lines = [f"{runs} runs: {counts or 'none'}" + (f"; {summary.errors} unreadable" if summary.errors else "")]
+    if summary.lost_s >= 1:
+        lines[0] += f"; {summary.lost_s:,.0f} s lost"
+    groups = [g for g in summary.largest(8) if g.count > 1]
+    if groups and runs > 2:
+        lines.append("By " + ", ".join(summary.by) + ":")
+        for group in groups:
+            name = " / ".join(terminal(str(v)) if v is not None else "?" for v in group.name)
+            write, spread = group.median("writing_tps"), group.spread_pct("writing_tps")
+            told = (
+                f"{group.count} runs"
+                + (f", writing {write:,.1f} t/s" if write else "")
+                + (f" ±{spread / 2:.0f} %" if spread else "")
+            )
+            lines.append(f"  {name}: {told}"[:width])
+    for odd in summary.out_of_line(5):
+        lines.append(f"Out of line: {_tail(odd.id, 50)} writes {odd.value:.1f} t/s, its like {odd.median:.1f}"[:width])
+    return "\n".join(lines)
+
+
+def versions(steps: list[Step], width: int) -> str:
+    """Old build against new."""
+    if not steps:
+        return "No model and setting was run with two versions."
+    lines = []
+    for step in steps[:40]:
+        half = "writing" if step.measure == "writing_tps" else "reading"
+        change = (step.after - step.before) / step.before * 100
+        lines.append(
+            f"{terminal(step.setting)}: {terminal(step.old)} -> {terminal(step.new)}: {half} {step.before:,.1f} -> {step.after:,.1f} t/s "
+            f"({change:+.0f} %) {step.word}: {step.reason}"
+        )
+    import textwrap
+
+    return "\n".join(part for line in lines for part in textwrap.wrap(line, max(width, 40), subsequent_indent="    "))
