@@ -6,6 +6,7 @@ placement moved and the program did not get slower; only with equal placement is
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,7 @@ class Versions:
         found: list[Step] = []
         for key, versions in self._groups.items():
             ordered = sorted(versions, key=version_order)
-            for old, new in zip(ordered, ordered[1:], strict=False):
+            for old, new in itertools.pairwise(ordered):
                 found += _compare(_setting(key), old, new, versions[old], versions[new])
         rank = {"slower": 0, "moved": 1, "faster": 2, "same": 3}
         return sorted(found, key=lambda s: (rank[s.word], s.setting, s.measure))

@@ -112,8 +112,8 @@ def versions(steps: list[Step], width: int) -> str:
         half = "writing" if step.measure == "writing_tps" else "reading"
         change = (step.after - step.before) / step.before * 100
         lines.append(
-            f"{terminal(step.setting)}: {terminal(step.old)} -> {terminal(step.new)}: {half} {step.before:,.1f} -> {step.after:,.1f} t/s "
-            f"({change:+.0f} %) {step.word}: {step.reason}"
+            f"{terminal(step.setting)}: {terminal(step.old)} -> {terminal(step.new)}: {half} {step.before:,.1f} -> "
+            f"{step.after:,.1f} t/s ({change:+.0f} %) {step.word}: {step.reason}"
         )
     import textwrap
 
