@@ -31,11 +31,13 @@ def utf16_order(start: bytes) -> str | None:
         return bom
     units = len(start) // 2
     low, high = start[0 : units * 2 : 2].count(0), start[1 : units * 2 : 2].count(0)
+    # Half of a Chinese line may be without NULs; in a very short text one NUL proves little.
+    enough = max((units + 3) // 4, min(3, units))
     if units < 2:
         return None
-    if high * 2 >= units and not low:
+    if high >= enough and not low:
         return _LE
-    return _BE if low * 2 >= units and not high else None
+    return _BE if low >= enough and not high else None
 
 
 class Decoder:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from loganalyze.scan.blocks import BlockReader
+from loganalyze.scan.block_reader import BlockReader
 from loganalyze.scan.clean import pieces
 from loganalyze.scan.find import Finder, make_finder
 from loganalyze.scan.joiner import Joiner
@@ -45,7 +45,7 @@ class Scanner:
         self._moved = False
         self._open_line = False
         self._has_piece = False
-        self._cut_lines = 0
+        self._cut_pieces = 0
         self._queue: deque[Line] = deque()
         self._lines = self._all() if self._every else self._candidates()
 
@@ -120,7 +120,7 @@ class Scanner:
         source = self.source
         source.lines = self._newlines + (0 if self._reader.ended_line else 1)
         source.wrapper = self._unwrapper.wrapper()
-        cuts = self._cut_lines + self._reader.cuts
+        cuts = self._cut_pieces + self._reader.cuts
         if cuts:
             note = f"{cuts} lines longer than {LINE_BYTES >> 20} MiB were cut there"
             if note not in source.notes:
@@ -210,6 +210,8 @@ class Scanner:
             self._push_pieces(number, raw)
 
     def _push_pieces(self, number: int, raw: bytes) -> None:
+        if len(raw) > LINE_BYTES:
+            self._cut_pieces += sum(1 for part in raw.split(b"\r") if len(part) > LINE_BYTES)
         for text in pieces(raw):
             line = self._unwrapper.line(number, text)
             if line is None:
