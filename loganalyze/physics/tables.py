@@ -55,9 +55,8 @@ def _number(text: str) -> float | None:
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    path = resources.files("loganalyze.physics").joinpath("data", name)
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    text = (resources.files("loganalyze.physics") / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def _gpu(row: dict[str, str]) -> Gpu:

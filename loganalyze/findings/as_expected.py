@@ -1,0 +1,110 @@
+"""Positive evidence that both halves run as fast as this machine allows.
+
+Data, in order: the user's own baseline, the prediction for this card and model, the ratio of the halves together with
+known placement, the rates alone.
+Algorithm: clear (that is, healthy) when the writing rate is as expected, or in the band that old builds and fixed costs
+explain with the card busy or all layers on it; without an expectation when reading is far faster than writing, writing
+is faster than anyone reads, and nothing says that a part is on the host. Else can't-tell.
+Thresholds: ``decode_healthy_ratio``, ``baseline_healthy_ratio``, ``ratio_low``, ``writing_fast_tps``.
+Known false positives: a small model partly on the host and still fast, in a log without load lines.
+"""
+
+from __future__ import annotations
+
+from loganalyze.findings import reading_signs, record, signs
+from loganalyze.findings.answers import cant_tell, clear, eval_line, prompt_line, tps
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.thresholds import Thresholds
+from loganalyze.model.records import Confidence, Finding
+
+CAUSE = "as_expected"
+DOUBT = 2.5
+"""Times ``writing_fast_tps`` a run must reach where the command asks for some layers only and no line says how many."""
+
+
+def find(facts: Facts, limits: Thresholds) -> Finding:
+    """Clear when the run is shown to be healthy."""
+    reason = _reason(facts, limits)
+    if reason is None:
+        return cant_tell(CAUSE, _lacking(facts), record.load(facts) if facts.gpu else record.gpu(facts))
+    text, confidence = reason
+    evidence = eval_line(facts.timing.slow_write) + prompt_line(facts.timing.slow_read) + facts.place.proofs[:1]
+    return clear(CAUSE, text, value=facts.decode_ratio, unit="ratio" if facts.decode_ratio is not None else None,
+                 threshold=limits.decode_healthy_ratio, evidence=evidence, confidence=confidence)  # fmt: skip
+
+
+def _reason(facts: Facts, limits: Thresholds) -> tuple[str, Confidence] | None:
+    rate = facts.writing_tps
+    if rate is None or not signs.enough_output(facts, limits):
+        return _reading_only(facts, limits) if rate is None else _few_tokens(facts, limits)
+    ratio = facts.decode_ratio
+    if ratio is not None and facts.decode_expected is not None:
+        return _against_expected(facts, limits, ratio)
+    return _without_expectation(facts, limits, rate)
+
+
+def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[str, Confidence] | None:
+    own = facts.expected.base_write_tps is not None
+    what = "your own runs" if own else "what this card and model should give"
+    rate = facts.writing_tps or 0.0
+    text = f"writing at {tps(rate)} is {ratio * 100:.0f} % of {what}"
+    if signs.proven_fast(facts, limits):
+        return text, "medium" if facts.expected.bound and _doubtful(facts) else "high"
+    if signs.abnormal(facts, limits) is not False:
+        return None
+    on_card = facts.place.weights == "device" or signs.gpu_idle(facts, limits) is False or facts.place.asked == -1
+    if not on_card and rate < limits.writing_fast_tps:
+        return None
+    sure = facts.place.weights == "device" or signs.gpu_idle(facts, limits) is False
+    return text + ", inside the band of older builds and fixed costs", "high" if sure and ratio >= 0.6 else "medium"
+
+
+def _without_expectation(facts: Facts, limits: Thresholds, rate: float) -> tuple[str, Confidence] | None:
+    ratio = facts.timing.ratio
+    busy = signs.gpu_idle(facts, limits) is False and signs.host_computes(facts, limits) is not True
+    on_card = facts.place.weights == "device" or busy or facts.place.asked == -1
+    if facts.place.weights == "host" or facts.gpu_meant is False:
+        fast = rate >= limits.writing_steady_tps
+        return (f"writing at {tps(rate)} on the processor is faster than a person reads", "medium") if fast else None
+    if ratio is not None and ratio < limits.ratio_low * (0.6 if facts.place.unified else 1.0):
+        return None
+    if _doubtful(facts) and rate < DOUBT * limits.writing_fast_tps:
+        return None
+    if on_card and rate >= limits.writing_slow_tps:
+        text = f"all layers are on the card and writing goes at {tps(rate)}"
+        if ratio is not None:
+            text += f", reading {ratio:.0f} times as fast"
+        return text, "medium" if facts.place.weights == "device" or rate >= limits.writing_fast_tps else "low"
+    if rate >= limits.writing_fast_tps and ratio is not None:
+        return f"reading is {ratio:.0f} times as fast as writing, as on a card, and writing at {tps(rate)}", "medium"
+    if rate >= limits.writing_fast_tps:
+        return f"writing at {tps(rate)} is far faster than a person reads", "low"
+    return None
+
+
+def _reading_only(facts: Facts, limits: Thresholds) -> tuple[str, Confidence] | None:
+    """Runs that only read (benchmarks, embeddings): judged by the reading rate."""
+    if facts.reading_tps is None or reading_signs.rate_normal(facts, limits) is not True:
+        return None
+    return f"reading at {tps(facts.reading_tps)} is what this card gives", "medium"
+
+
+def _few_tokens(facts: Facts, limits: Thresholds) -> tuple[str, Confidence] | None:
+    tokens, rate = facts.timing.writing.tokens or 0, facts.writing_tps or 0.0
+    if tokens < limits.short_output_tokens or signs.proven_fast(facts, limits) is not True:
+        return None
+    return f"writing at {tps(rate)} over {tokens} tokens is what this card gives", "low"
+
+
+def _doubtful(facts: Facts) -> bool:
+    """Some layers asked for, and no line says whether these are all."""
+    place = facts.place
+    return place.weights == "unknown" and place.asked is not None and place.asked > 0
+
+
+def _lacking(facts: Facts) -> str:
+    if facts.writing_tps is None:
+        return "no writing rate"
+    if facts.decode_ratio is not None and facts.decode_ratio < 1:
+        return f"writing is at {facts.decode_ratio * 100:.0f} % of what this card should give"
+    return "neither the load lines nor a capture tell what this machine should give"

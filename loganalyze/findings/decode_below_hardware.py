@@ -1,0 +1,42 @@
+"""Writing is far slower than this card, or the user's own runs, and nothing found explains it.
+
+Data, in order: the user's baseline, the prediction for this card and model, the writing rate of requests alone.
+Algorithm: critical below the lower limit and outside the error band; a warning in between (old builds, power limits, old
+cards explain it). Below 20 tokens or with speculation nothing is judged.
+Thresholds: ``decode_abnormal_ratio``, ``decode_healthy_ratio``, ``baseline_abnormal_ratio``, ``rate_min_output_tokens``.
+Known false positives: a variant of the card with less bandwidth under the same name, low-bit formats on old cards,
+a model size guessed from its name.
+"""
+
+from __future__ import annotations
+
+from loganalyze.findings import record, signs
+from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, tps
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.thresholds import Thresholds
+from loganalyze.model.records import Confidence, Finding
+
+CAUSE = "decode_below_hardware"
+
+
+def find(facts: Facts, limits: Thresholds) -> Finding:
+    """Critical when writing is abnormally slow."""
+    ratio, rate, expected = facts.decode_ratio, facts.writing_tps, facts.decode_expected
+    if rate is None or not signs.enough_output(facts, limits):
+        return clear(CAUSE, "too few written tokens to judge the rate")
+    if ratio is None or expected is None:
+        return cant_tell(CAUSE, "the card or the model size is unknown: no expected rate", record.gpu(facts))
+    own = facts.expected.base_write_tps is not None
+    healthy = limits.baseline_healthy_ratio if own else limits.decode_healthy_ratio
+    of = "of your own runs" if own else "expected of this card and model"
+    text = f"writing at {tps(rate)}, {ratio * 100:.0f} % of the {tps(expected)} {of}"
+    if ratio >= healthy:
+        return clear(CAUSE, text, value=ratio, unit="ratio", threshold=healthy)
+    slow = signs.abnormal(facts, limits)
+    confidence: Confidence = "high" if own else "low" if facts.expected.bound else "medium"
+    return finding(
+        CAUSE, "critical" if slow else "warning", text, value=ratio, unit="ratio",
+        threshold=limits.baseline_abnormal_ratio if own else limits.decode_abnormal_ratio,
+        explains_s=signs.lost_seconds(facts) if slow else None, evidence=eval_line(facts.timing.slow_write),
+        confidence=confidence, gain=f"about {tps(expected)}" if slow else None,
+    )  # fmt: skip

@@ -1,0 +1,37 @@
+"""The prompt is long; its rate is what the machine gives.
+
+Data, in order: reading share of request time, time to the first token, computed tokens, the reading rate.
+Algorithm: critical when reading takes most of the time and the first token is late. Where nothing shows that the rate is
+normal, a shorter wait counts already and the confidence is lower.
+Thresholds: ``half_share``, ``ttft_long_s``, ``ttft_long_unproven_s``.
+Known false positives: a queue in front of the request counted as first-token time.
+"""
+
+from __future__ import annotations
+
+from loganalyze.findings import reading_signs
+from loganalyze.findings.answers import clear, finding, prompt_line, span_s
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.thresholds import Thresholds
+from loganalyze.model.records import Finding
+
+CAUSE = "long_prompt"
+
+
+def find(facts: Facts, limits: Thresholds) -> Finding:
+    """Critical when a long prompt is what one waits for."""
+    share, first = facts.timing.reading.share, reading_signs.first_token_s(facts)
+    if share is None or first is None:
+        return clear(CAUSE, "no reading time")
+    normal = reading_signs.rate_normal(facts, limits)
+    threshold = limits.ttft_long_s if normal else limits.ttft_long_unproven_s
+    tokens = facts.timing.slow_read.prompt_tokens if facts.timing.slow_read else None
+    what = f"{tokens:,} tokens" if tokens is not None else "the prompt"
+    text = f"reading {what} takes {span_s(first)}, {share * 100:.0f} % of request time"
+    if not reading_signs.felt(facts, limits, threshold):
+        return clear(CAUSE, text, value=first, unit="s", threshold=threshold)
+    return finding(
+        CAUSE, "critical", text + (", at a normal rate" if normal else ""), value=first, unit="s", threshold=threshold,
+        explains_s=(facts.timing.reading.ms or 0.0) / 1000, evidence=prompt_line(facts.timing.slow_read),
+        confidence="high" if normal else "medium" if normal is None else "low",
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Mapped weights are read from disk again and again.
+
+Data, in order: block input while answering (vmstat ``bi`` beyond what swap explains), major faults, waiting for input,
+load time against the size of the model.
+Algorithm: critical when the host reads tens of megabytes a second from disk while requests are answered, swap does not
+explain it, and the run is slow or processes wait. A slow load alone is a warning: it costs once, not per token.
+Thresholds: ``block_in_kib_s``, ``major_faults_s``, ``cpu_wait_pct``, ``load_rate_mib_s``.
+Known false positives: another program reading; a first answer that warms the cache; load rows when clocks are unknown.
+"""
+
+from __future__ import annotations
+
+from loganalyze.findings import record, signs
+from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, host_line
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.measured.placement import line_of
+from loganalyze.findings.thresholds import Thresholds
+from loganalyze.model.records import Evidence, Finding
+
+CAUSE = "mmap_thrash"
+# Without clocks load rows are among the rest: only a run much longer than its load is judged by the median of all rows.
+LOAD_PART = 0.3
+
+
+def find(facts: Facts, limits: Thresholds) -> Finding:
+    """Critical when weights are read from disk while the run answers."""
+    host = facts.host
+    slow_load = _slow_load(facts, limits)
+    if host is None or (host.block_in_median_kib_s is None and host.major_faults_s is None):
+        return slow_load or cant_tell(CAUSE, "no record of disk reads during the run", record.memory(facts))
+    read = (host.block_in_median_kib_s or 0.0) - (host.swap_in_mean_kib_s or 0.0)
+    faults = host.major_faults_s or 0.0
+    placed = host.answering or _mostly_answering(facts)
+    busy = placed and (read >= limits.block_in_kib_s or faults >= limits.major_faults_s)
+    if not busy or signs.paging(facts, limits):
+        return slow_load or clear(CAUSE, "weights are not read from disk while answering")
+    waiting = (host.cpu_wait_pct or 0.0) >= limits.cpu_wait_pct or (host.blocked or 0.0) >= 1
+    harmless = signs.proven_fast(facts, limits) is True or not waiting
+    by_faults = read < limits.block_in_kib_s
+    return finding(
+        CAUSE, "warning" if harmless else "critical",
+        f"mapped weights are read from disk while answering: {read / 1024:.0f} MiB/s, {faults:.0f} major faults a second",
+        value=faults if by_faults else read, unit="per_s" if by_faults else "kib_s",
+        threshold=limits.major_faults_s if by_faults else limits.block_in_kib_s,
+        explains_s=signs.lost_seconds(facts) or (facts.timing.request_ms or 0.0) / 1000 or None,
+        evidence=host_line(facts, f"block input {read / 1024:.0f} MiB/s") + eval_line(facts.timing.slow_write),
+        confidence="high" if host.answering else "medium",
+    )  # fmt: skip
+
+
+def _mostly_answering(facts: Facts) -> bool:
+    load, answering = facts.run.load_ms, facts.timing.request_ms
+    return load is not None and answering is not None and load < LOAD_PART * answering
+
+
+def _slow_load(facts: Facts, limits: Thresholds) -> Finding | None:
+    weights, load = facts.expected.weights, facts.run.load_ms
+    if weights is None or load is None or load < 20_000 or weights.basis.startswith("device memory"):
+        return None
+    rate = weights.total_mib / load * 1000
+    if rate >= limits.load_rate_mib_s:
+        return None
+    line = line_of(facts.run, "load_ms", "load")
+    return finding(
+        CAUSE, "warning", f"loading took {load / 1000:.0f} s, {rate:.0f} MiB/s: a file reading problem, once per start",
+        value=rate, unit="mib_s", threshold=limits.load_rate_mib_s,
+        evidence=[Evidence(facts.source, line, f"load time {load / 1000:.1f} s")],
+    )  # fmt: skip

@@ -1,0 +1,49 @@
+"""Signs shared by the reading causes: whether reading is felt and whether its rate is normal."""
+
+from __future__ import annotations
+
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.thresholds import Thresholds
+
+
+def dominates(facts: Facts, limits: Thresholds) -> bool:
+    """Reading takes most of the request time."""
+    share = facts.timing.reading.share
+    return share is not None and share >= limits.half_share
+
+
+def first_token_s(facts: Facts) -> float | None:
+    """The longest wait for a first token."""
+    ms = facts.timing.ttft_max_ms
+    return None if ms is None else ms / 1000
+
+
+def felt(facts: Facts, limits: Thresholds, seconds: float) -> bool:
+    """Reading dominates and the first token is later than ``seconds``."""
+    first = first_token_s(facts)
+    return dominates(facts, limits) and first is not None and first >= seconds
+
+
+def rate_normal(facts: Facts, limits: Thresholds) -> bool | None:
+    """Reading is as fast as the user's own runs, the prediction, or the ratio to writing say it should be."""
+    rate = facts.reading_tps
+    if rate is None:
+        return None
+    base = facts.expected.base_read_tps
+    if base is not None:
+        return rate >= limits.baseline_healthy_ratio * base
+    if facts.expected.prefill is not None and rate >= facts.expected.prefill.low:
+        return True
+    if facts.timing.ratio is not None and facts.place.weights != "host":
+        if facts.timing.ratio * facts.expected.accepted >= 2 * limits.ratio_low:
+            return True
+        return None if facts.timing.ratio >= limits.ratio_low else False
+    return None
+
+
+def lost_reading(facts: Facts, expected_tps: float | None) -> float | None:
+    """Seconds of reading above those at ``expected_tps``."""
+    rate, ms = facts.timing.reading.tps, facts.timing.reading.ms
+    if not expected_tps or not rate or ms is None or rate >= expected_tps:
+        return None
+    return ms / 1000 * (1 - rate / expected_tps)

@@ -1,0 +1,73 @@
+"""Commands that record what a verdict lacks, for the machine the run came from."""
+
+from __future__ import annotations
+
+from loganalyze.findings.facts import Facts
+
+NVIDIA_GPU = (
+    "nvidia-smi --query-gpu=timestamp,index,name,memory.used,memory.total,utilization.gpu,utilization.memory,"
+    "power.draw,power.limit,clocks.sm,clocks_event_reasons.active --format=csv -lms 500 > smi.csv"
+)
+NVIDIA_APPS = "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"
+AMD_GPU = "while sleep 1; do date -Is; rocm-smi --showuse --showmeminfo vram gtt --csv; done > rocm.csv"
+APPLE_GPU = "sudo powermetrics --samplers gpu_power,cpu_power -i 1000 > powermetrics.txt"
+APPLE_MEMORY = "vm_stat 1 > vm_stat.txt"
+LINUX_MEMORY = "vmstat -t 1 > vmstat.txt"
+WINDOWS_MEMORY = (
+    'typeperf "\\Memory\\Pages Input/sec" "\\GPU Adapter Memory(*)\\Shared Usage" '
+    '"\\GPU Adapter Memory(*)\\Dedicated Usage" -si 1 -o memory.csv'
+)
+KERNEL_LOG = "journalctl -k --since '1 hour ago' | grep -iE 'out of memory|oom' > kernel.txt"
+
+
+def apple(facts: Facts) -> bool:
+    """True for a run on a Mac."""
+    names = [d.name or "" for d in facts.run.devices] + [facts.run.backend or ""]
+    return any(n.startswith("Apple") or n.lower().startswith(("metal", "mtl", "mlx")) for n in names)
+
+
+def windows(facts: Facts) -> bool:
+    """True for a run on Windows, as far as paths tell."""
+    texts = [facts.run.setup.command or "", facts.run.setup.model_path or ""]
+    return any(".exe" in t or ":\\" in t for t in texts)
+
+
+def amd(facts: Facts) -> bool:
+    """True for a run on an AMD card."""
+    names = [d.name or "" for d in facts.run.devices] + [facts.run.backend or ""]
+    return any(w in n.lower() for n in names for w in ("radeon", "amd", "rocm", "hip", "instinct"))
+
+
+def gpu(facts: Facts) -> str:
+    """Device memory and load while the run answers."""
+    if apple(facts):
+        return APPLE_GPU
+    if windows(facts):
+        return WINDOWS_MEMORY
+    return AMD_GPU if amd(facts) else NVIDIA_GPU
+
+
+def memory(facts: Facts) -> str:
+    """Host paging while the run answers."""
+    if apple(facts):
+        return APPLE_MEMORY
+    return WINDOWS_MEMORY if windows(facts) else LINUX_MEMORY
+
+
+def load(facts: Facts) -> str:
+    """The load lines that tell where layers are."""
+    if "ollama" in facts.engine:
+        return "ollama ps; journalctl -u ollama --since '10 min ago' > ollama.log"
+    program = (facts.run.setup.command or "").strip()
+    if program and facts.llama_like and len(program) < 600:
+        return f"{program} -lv 4 2>&1 | tee run.log"
+    return "add -lv 4 (before 2026-05: nothing) to the llama.cpp command and keep the whole log: ... -lv 4 2>&1 | tee run.log"
+
+
+def timings(facts: Facts) -> str:
+    """The closing timing lines."""
+    if "ollama" in facts.engine:
+        return "ollama run MODEL --verbose 'the same prompt' 2>&1 | tee run.log"
+    if any(word in facts.engine for word in ("vllm", "sglang")):
+        return "loganalyze record -- the same command (and keep the server's log while requests run)"
+    return "add --perf to llama-completion, or keep llama-server's log until a request ends: ... 2>&1 | tee run.log"
