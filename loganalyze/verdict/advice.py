@@ -1,0 +1,230 @@
+"""One thing to try, in the order of the field guide, in the words of the engine at hand.
+
+Swapping: lower quantisation, fewer requests or a smaller batch before the context. Reading: prompt, batch, prefill.
+Writing: output limit first, then a lower quantisation. What the user has set already is not advised again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loganalyze.findings import record, signs
+from loganalyze.findings.answers import gib
+from loganalyze.findings.facts import Facts
+from loganalyze.findings.measured import command
+from loganalyze.findings.thresholds import Thresholds
+from loganalyze.model.records import Finding
+
+Advice = Callable[[Facts, Finding, Thresholds], str]
+DEFAULT_UBATCH = 512
+
+
+def next_step(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
+    """The step for ``main``; None for a healthy run that needs nothing."""
+    maker = _STEPS.get(main.cause)
+    return maker(facts, main, limits) if maker else None
+
+
+def _free_card(facts: Facts, limits: Thresholds) -> str | None:
+    held = signs.foreign_mib(facts, limits)
+    if held is None:
+        return None
+    return f"Free the card first: another process holds {gib(held)} of it ({record.NVIDIA_APPS})."
+
+
+def _device_oom(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    free = _free_card(facts, limits)
+    if free:
+        return free
+    if "vllm" in facts.engine:
+        return "Lower --max-model-len (for example 8192), or --max-num-seqs; then take a quantised model."
+    if "sglang" in facts.engine:
+        return "Lower --mem-fraction-static for activations or --context-length for the cache; then a quantised model."
+    if "ollama" in facts.engine:
+        return "Take one step lower quantisation, or set num_ctx lower so that 'ollama ps' says 100% GPU."
+    setup = facts.run.setup
+    if (setup.n_parallel or 1) > 1:
+        return f"Use fewer parallel requests (-np {max(1, (setup.n_parallel or 2) // 2)}), then one step lower quantisation."
+    if _cache_rules(facts):
+        return "The KV cache is the larger part: -ctk q8_0 -ctv q8_0 first, then a smaller -c."
+    return "Take one step lower quantisation (for example Q4_K_M to Q3_K_M), or offload fewer layers (-ngl)."
+
+
+def _cache_rules(facts: Facts) -> bool:
+    cache = (facts.place.kv_device_mib or 0.0) + (facts.place.kv_host_mib or 0.0)
+    return cache > max(facts.place.device_mib or 0.0, 1.0)
+
+
+def _partial(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    free = _free_card(facts, limits)
+    if free:
+        return free
+    if "ollama" in facts.engine:
+        return "Reduce num_ctx, then the quantisation, until 'ollama ps' says 100% GPU."
+    if not facts.llama_like:
+        return "Load the model with fewer bits (4-bit), so that no module is placed on cpu or disk."
+    if _fits(facts):
+        return "Put all layers on the card: -ngl 99."
+    asked = facts.place.asked
+    if asked is not None and asked >= 0 and facts.place.device_mib is None:
+        return (
+            "Try -ngl 99; if that does not fit, take one step lower quantisation or fewer slots (-np), then try again."
+        )
+    return "Take one step lower quantisation, or fewer slots (-np), so that all layers fit (-ngl 99); only then a smaller -c."
+
+
+def _fits(facts: Facts) -> bool:
+    """All weights, cache and a gigabyte of buffers on the card of this run."""
+    total = max((d.free_mib or d.total_mib or 0.0 for d in facts.run.devices), default=0.0)
+    if not total and facts.gpu and facts.gpu.fullest and facts.gpu.fullest.total_mib:
+        total = facts.gpu.fullest.total_mib - (facts.gpu.fullest.base_mib or 0.0)
+    weights = facts.expected.weights
+    if weights is None or facts.expected.bound or not total:
+        return False
+    cache = (facts.place.kv_device_mib or 0.0) + (facts.place.kv_host_mib or 0.0)
+    return weights.total_mib + cache + 1536 < total
+
+
+def _fallback(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.place.ignored is not None:
+        return "Install a build with support for your GPU (llama.cpp --list-devices must name it); check the driver."
+    if "ollama" in facts.engine:
+        return "Look for 'inference compute' in the Ollama log: no GPU was found. Update the driver and restart Ollama."
+    return "Add -ngl 99 to the command."
+
+
+def _experts(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    count = command.whole(facts.run.setup, command.N_CPU_MOE)
+    if count and facts.gpu and (card := facts.gpu.fullest) and card.total_mib and (card.peak_pct or 100) < 80:
+        return (
+            f"Lower --n-cpu-moe step by step from {count}: the card has {gib(card.total_mib - (card.peak_mib or 0))} left "
+            "for experts."
+        )
+    return "Take one step lower quantisation and move experts back (--n-cpu-moe lower); -ub 2048 speeds up reading."
+
+
+def _small_batch(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return f"Use the default batch again: -ub {DEFAULT_UBATCH} -b 2048 (more if memory allows)."
+
+
+def _long_prompt(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return (
+        "Shorten the prompt (shorter history, fewer passages), or keep its beginning unchanged so that it stays cached."
+    )
+
+
+def _reprocessed(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    reprocess = facts.event("reprocess")
+    if reprocess is not None and "swa" in reprocess.text.lower():
+        return "Add --swa-full (or keep each chat on its own slot) so that the cached prefix can be used again."
+    return "Keep the beginning of the prompt identical between turns and each chat on its own slot (id_slot, -np)."
+
+
+def _prefill_host(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.place.weights == "host" or facts.gpu_meant is False:
+        return "Shorten the prompt or reuse its beginning; a GPU reads 10 to 50 times as fast."
+    return "Check that weights are on the card (load lines with -lv 4) and raise -ub to 2048."
+
+
+def _contention(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return f"Stop what else uses the card while it answers; this names it: {record.NVIDIA_APPS}"
+
+
+def _kv_pool(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if "sglang" in facts.engine:
+        return "Lower --max-running-requests, or raise --mem-fraction-static if the card has room."
+    if "vllm" in facts.engine:
+        return "Lower --max-num-seqs, or --max-model-len, or raise --gpu-memory-utilization if the card has room."
+    return "Use fewer slots (-np) first, then a larger -c."
+
+
+def _paging(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return "Free host memory: one step lower quantisation, or stop what else holds memory; then run again."
+
+
+def _cpu_only(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.place.gpu_seen is not None or facts.place.by_choice:
+        return "If the machine has a GPU, drop the option that keeps it out and use -ngl 99; else a lower quantisation."
+    return "Take a smaller or lower quantised model: writing on a CPU is bound by its memory bandwidth."
+
+
+def _threads(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    total = facts.run.setup.n_threads_total
+    return f"Use as many threads as physical cores (-t {max(1, (total or 8) // 2)} to {total or 8})."
+
+
+def _constant(text: str) -> Advice:
+    return lambda facts, main, limits: text
+
+
+def _output(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    limit = facts.run.setup.n_predict
+    first = f"Lower the output limit (-n, now {limit})" if limit and limit > 0 else "Set an output limit (-n)"
+    return f"{first}; if the rate itself is too low, take one step lower quantisation."
+
+
+def _decode(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.gpu is None:
+        return f"Record the card while it answers, to see what holds it back: {record.gpu(facts)}"
+    return (
+        "Update the program and driver and check the power limit (nvidia-smi -q -d POWER); nothing else is in the way."
+    )
+
+
+def _undecided(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
+    return f"Record what decides: {main.record}" if main.record else None
+
+
+def _healthy(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
+    share = facts.timing.writing.share
+    if share is not None and share >= limits.half_share and (facts.timing.write_max_ms or 0) > 5000:
+        return "Nothing is wrong. For shorter waits lower the output limit (-n) first, the quantisation next."
+    if share is not None and share <= 1 - limits.half_share and (facts.timing.ttft_max_ms or 0) > 3000:
+        return "Nothing is wrong. For a faster first token shorten the prompt or reuse its beginning."
+    return None
+
+
+_STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
+    "device_oom": _device_oom,
+    "partial_offload": _partial,
+    "experts_on_host": _experts,
+    "kv_on_host": _constant("Drop -nkvo; if the cache does not fit, -ctk q8_0 -ctv q8_0 halves it."),
+    "cpu_fallback": _fallback,
+    "vram_saturation": _constant("Take one step lower quantisation, or fewer slots (-np) and a smaller batch (-ub)."),
+    "vram_spill": _constant(
+        "Take one step lower quantisation, or fewer layers (-ngl); in the NVIDIA settings set 'CUDA - Sysmem Fallback "
+        "Policy' to 'Prefer No Sysmem Fallback', so that it fails instead of crawling."
+    ),
+    "host_paging": _paging,
+    "mmap_thrash": _constant(
+        "Free host memory or take a smaller quantisation, so that the mapped file stays in memory."
+    ),
+    "host_oom": _constant(
+        "Take a smaller quantisation or context; llama-server also keeps prompts in RAM: --cache-ram 2048."
+    ),
+    "kv_pool_full": _kv_pool,
+    "long_prompt": _long_prompt,
+    "small_batch": _small_batch,
+    "prompt_reprocessed": _reprocessed,
+    "prefill_on_host": _prefill_host,
+    "prefill_below_hardware": _constant("Turn flash attention on (-fa on) with KV type f16, and try -ub 1024."),
+    "long_output": _output,
+    "decode_below_hardware": _decode,
+    "contention": _contention,
+    "throttled": _constant(
+        "Improve cooling or raise the power limit; nvidia-smi -q -d PERFORMANCE names what holds it."
+    ),
+    "cpu_only": _cpu_only,
+    "long_context": _constant(
+        "Shorten the context (history, passages), or quantise the cache with -fa on -ctk q8_0 -ctv q8_0."
+    ),
+    "sampling_overhead": _constant("Use a plain sampler chain: drop --mirostat, grammars and large penalties windows."),
+    "speculation_ineffective": _constant("Switch the draft model off (-md), or draft fewer tokens (--draft-max 4)."),
+    "shared_by_requests": _constant("Use fewer slots (-np) for faster single answers; more slots only raise the sum."),
+    "too_many_threads": _threads,
+    "as_expected": _healthy,
+    "no_timings": _undecided,
+    "telemetry_only": _undecided,
+    "failed_for_another_reason": _constant("Read the first error line above and fix it; memory is not what failed."),
+    "too_short": _undecided,
+}
