@@ -95,7 +95,21 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
         return [], read_captures(opened)
     from loganalyze.formats.log_reader import read_log
 
-    return read_log(opened, source), []
+    runs = read_log(opened, source)
+    if source.format is None and source.lines and not any(run.requests or run.events for run in runs):
+        return _by_words(opened) or runs, []
+    return runs, []
+
+
+def _by_words(opened: Any) -> list[Run]:
+    """A text that no format knows, read again by words and stamps; of a pipe only what is still at hand."""
+    from loganalyze.formats.unknown import read_unknown
+    from loganalyze.scan import all_lines, open_source
+
+    source: Source = opened.source
+    again = source.path if os.path.isfile(source.path) else opened.head
+    with open_source(again) as fresh:
+        return read_unknown(all_lines(fresh), source)
 
 
 def classify(paths: Path | Sequence[Path], options: Options | None = None) -> Report:
