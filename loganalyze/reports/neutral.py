@@ -23,7 +23,7 @@ _RUNS_OF_TICKS = re.compile(r"`+")
 _FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
-def plain(text: str) -> str:
+def terminal(text: str) -> str:
     """``text`` on one line with every control, direction and invisible character as a visible escape."""
     if text.isascii() and text.isprintable():
         return text
@@ -31,8 +31,8 @@ def plain(text: str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Lines of ``text``, each made inert by `plain`."""
-    return [plain(line) for line in text.replace("\r\n", "\n").split("\n")]
+    """Lines of ``text``, each made inert by `terminal`."""
+    return [terminal(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def ascii_only(text: str) -> str:
@@ -48,12 +48,12 @@ def markdown(text: str) -> str:
     Words that GitHub turns into links or mentions after parsing (addresses, ``@name``, ``#12``) become code spans,
     since it looks for them in everything else, entities included.
     """
-    return " ".join(_markdown_word(word) for word in plain(text).split(" "))
+    return " ".join(_markdown_word(word) for word in terminal(text).split(" "))
 
 
 def code(text: str) -> str:
     """``text`` as a Markdown code span that its own backticks cannot close; usable in a table cell."""
-    text = plain(text).replace("|", "\\|")
+    text = terminal(text).replace("|", "\\|")
     if not text.strip():
         return ""
     ticks = "`" * (1 + max((len(run) for run in _RUNS_OF_TICKS.findall(text)), default=0))
@@ -63,7 +63,7 @@ def code(text: str) -> str:
 
 def fenced(block: list[str], language: str = "") -> list[str]:
     """Markdown lines of a fenced code block that nothing inside can close."""
-    inert = [plain(line) for line in block]
+    inert = [terminal(line) for line in block]
     longest = max((len(run) for line in inert for run in _RUNS_OF_TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + language, *inert, fence]
@@ -75,7 +75,7 @@ def cell(value: object) -> str:
         return ""
     if isinstance(value, bool | int | float):
         return str(value)
-    text = plain(str(value))
+    text = terminal(str(value))
     return f"'{text}" if _FORMULA.match(text) else text
 
 

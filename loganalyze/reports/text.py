@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from loganalyze.model.records import Run
 from loganalyze.model.report import Report, main_run
 from loganalyze.reports import facts, units
-from loganalyze.reports.neutral import ascii_only, plain
+from loganalyze.reports.neutral import ascii_only, terminal
 from loganalyze.reports.wrap import columns, cut, wrap
 
 MAX_LINES = 24
@@ -53,7 +53,7 @@ def _one_run(report: Report, run: Run, width: int) -> list[Block]:
         Block(_verdict(report, run, width), least=2),
         Block(_explains(run, width), rank=2),
         Block(_rates(run, width), rank=2, least=2),
-        Block(wrap(plain(facts.placement(run)), width, "  layers   "), rank=3, least=1),
+        Block(wrap(terminal(facts.placement(run)), width, "  layers   "), rank=3, least=1),
         Block(_memory(run, width), rank=4),
         Block(_evidence(run, width), rank=3, least=3),
         Block(_list("Ruled out", judged.ruled_out, width), rank=5, least=0),
@@ -64,7 +64,7 @@ def _one_run(report: Report, run: Run, width: int) -> list[Block]:
 
 
 def _read(report: Report, width: int) -> list[str]:
-    sources = [plain(facts.read_as(source)) for source in report.sources]
+    sources = [terminal(facts.read_as(source)) for source in report.sources]
     if not sources:
         return []
     text = "Read " + ", ".join(sources[:4]) + (f", and {len(sources) - 4} more" if len(sources) > 4 else "")
@@ -79,7 +79,7 @@ def _verdict(report: Report, run: Run, width: int) -> list[str]:
     head = f"{facts.WORDS[judged.verdict]} · {judged.cause} · confidence {judged.confidence}"
     about = " · ".join(w for w in (facts.engine(run), facts.model(run) or "", ", ".join(facts.devices(run))) if w)
     where = f"{run.id} · " if len(report.runs) > 1 else ""
-    return [head, *wrap(plain(judged.summary), width), cut(INDENT + plain(where + about), width)]
+    return [head, *wrap(terminal(judged.summary), width), cut(INDENT + terminal(where + about), width)]
 
 
 def _explains(run: Run, width: int) -> list[str]:
@@ -98,7 +98,7 @@ def _rates(run: Run, width: int) -> list[str]:
 
 def _memory(run: Run, width: int) -> list[str]:
     rows = sorted(facts.memory_rows(run), key=lambda row: -row.planned)
-    out = [line for row in rows[:3] for line in wrap(plain(f"{row.device} {facts.memory(row)}"), width, "  memory   ")]
+    out = [line for row in rows[:3] for line in wrap(terminal(f"{row.device} {facts.memory(row)}"), width, "  memory   ")]
     peak = facts.judgement(run).telemetry.get("vram_peak_mib")
     if peak is not None:
         total = facts.judgement(run).telemetry.get("vram_total_mib")
@@ -117,7 +117,7 @@ def _evidence(run: Run, width: int) -> list[str]:
             text = evidence.text
         said = said if evidence is not None and text == evidence.text else text
         place = "" if evidence is None else f"  {facts.where(evidence)}"
-        out += wrap(plain(text + place), width, "  - ")
+        out += wrap(terminal(text + place), width, "  - ")
         shown += 1
     if len(pairs) > shown:
         out.append(f"  - and {units.count(len(pairs) - shown, 'more line')} in the JSON")
@@ -125,14 +125,14 @@ def _evidence(run: Run, width: int) -> list[str]:
 
 
 def _list(title: str, items: list[str], width: int) -> list[str]:
-    return wrap(plain("; ".join(items)), width, f"{title}: ", INDENT) if items else []
+    return wrap(terminal("; ".join(items)), width, f"{title}: ", INDENT) if items else []
 
 
 def _missing(report: Report, width: int) -> list[str]:
     out = []
     for missing in report.missing[:2]:
-        out += wrap(plain(f"{missing.what}. Record it:"), width, "Not seen: ", INDENT)
-        out.append(f"{INDENT}{plain(missing.record)}")
+        out += wrap(terminal(f"{missing.what}. Record it:"), width, "Not seen: ", INDENT)
+        out.append(f"{INDENT}{terminal(missing.record)}")
     if len(report.missing) > 2:
         out.append(f"{INDENT}and {len(report.missing) - 2} more not seen")
     return out
@@ -146,12 +146,12 @@ def _overrides(report: Report, width: int) -> list[str]:
 def _next(report: Report, width: int) -> list[str]:
     if report.next_step is None:
         return []
-    return [*wrap(plain(report.next_step), width, "Try: ", INDENT), *wrap(facts.REMINDER, width)]
+    return [*wrap(terminal(report.next_step), width, "Try: ", INDENT), *wrap(facts.REMINDER, width)]
 
 
 def _no_run(report: Report, width: int) -> list[Block]:
     head = f"{facts.WORDS[report.verdict]} · {report.cause} · confidence {report.confidence}"
-    verdict = [head, *wrap(plain(report.summary), width)]
+    verdict = [head, *wrap(terminal(report.summary), width)]
     return [Block(verdict, least=2), Block(_missing(report, width), 4, 2), Block(_next(report, width), least=2)]
 
 
@@ -167,7 +167,7 @@ def _others(report: Report, main: Run | None, width: int) -> list[Block]:
     for run in others[:MAX_OTHERS]:
         judged = facts.judgement(run)
         rates = f"{units.rate(judged.reading.tps)} reading, {units.rate(judged.writing.tps)} writing"
-        out.append(cut(plain(f"{INDENT}{run.id}: {judged.verdict} ({judged.cause}), {rates}"), width))
+        out.append(cut(terminal(f"{INDENT}{run.id}: {judged.verdict} ({judged.cause}), {rates}"), width))
     if len(others) > MAX_OTHERS:
         out.append(f"{INDENT}and {len(others) - MAX_OTHERS} more; one row each: loganalyze batch")
     return [Block(wrap(out[0], width) + out[1:], rank=0, least=len(out))]
