@@ -138,6 +138,8 @@ def wrapper_times(segment: Segment, numbers: Sequence[int]) -> tuple[Clock, list
     outer = segment.stamp_clock or Clock(kind="absolute")
     clock = Clock(kind=outer.kind, zone=outer.zone, resolution_s=outer.resolution_s, interval_s=segment.interval_s)
     clock.anchor = outer.anchor
+    if clock.resolution_s is None:
+        clock.resolution_s = 1.0 if all(t is None or t == int(t) for t in times) else 0.001
     clock.notes = list(outer.notes)
     if outer.kind == "absolute":
         clock.first_epoch_s = first

@@ -153,7 +153,6 @@ def _spans(template: bytes) -> list[tuple[int, int]]:
 
 def _values(plan: Layout, table: Table) -> tuple[dict[str, pl.Series], NDArray[np.bool_]]:
     """Columns as integers (null where missing) and a mask of rows with a cell that is neither a number nor ``-``."""
-    import numpy as np
     import polars as pl
 
     places, width = _places(plan, table)
@@ -165,16 +164,18 @@ def _values(plan: Layout, table: Table) -> tuple[dict[str, pl.Series], NDArray[n
         ignore_errors=True,
         truncate_ragged_lines=True,
     )
-    wrong = np.zeros(len(plan.matrix), dtype=bool)
     values = {name: raw[f"c{at}"] for name, at in places.items()}
+    lead = values.get("device", raw.to_series(0))
+    # Header lines are null throughout: only holes of rows with a card need a look.
+    row, wrong = lead.is_not_null(), lead.is_null()
     for name, column in values.items():
-        if column.null_count():
+        holes = column.is_null() & row if column.null_count() else None
+        if holes is not None and holes.any():
             at = table.targets.get(name)
-            empty = column.is_null().to_numpy()
-            if at is not None and name != "device":
-                empty = empty & (plan.matrix[:, plan.cells[at][1] - 1] != DASH)
-            wrong |= empty
-    return values, wrong
+            if at is not None:
+                holes = holes & pl.Series(plan.matrix[:, plan.cells[at][1] - 1] != DASH)
+            wrong = wrong | holes
+    return values, wrong.to_numpy()
 
 
 def _places(plan: Layout, table: Table) -> tuple[dict[str, int], int]:

@@ -13,19 +13,24 @@ _LEVELS = ("vram_total_mib", "vram_used_mib", "vram_free_mib", "power_w", "temp_
 
 
 def cards_by_gaps(ms: pl.Series) -> int:
-    """Cards in rows with stamps: rows of one tick follow each other closely, ticks do not. 1 when that is not clear."""
+    """Cards in rows with stamps: rows of one tick follow each other closely, ticks do not. 1 when that is not clear.
+
+    Cards of one tick are recorded 0 to 15 ms apart; a fifth of a second is no longer one tick.
+    """
     gaps = ms.diff().drop_nulls()
-    if len(gaps) < 3:
-        return 1
-    wide = gaps.quantile(0.98)
+    wide = gaps.quantile(0.98) if len(gaps) >= 5 else None
     if wide is None or wide <= 0:
         return 1
-    begins = [0, *((gaps > wide / 2).arg_true() + 1).to_list(), len(ms)]
+    between = gaps > wide / 2
+    begins = [0, *(between.arg_true() + 1).to_list(), len(ms)]
     sizes = [b - a for a, b in pairwise(begins)]
     count = max(set(sizes), key=sizes.count)
+    inside = gaps.filter(~between).max()
+    if len(sizes) < 3 or not isinstance(inside, int | float) or inside > min(200, wide / 4):
+        return 1
     # The last tick may be cut; a hole elsewhere would shift every card behind it.
     regular = all(s == count for s in sizes[:-1]) and sizes[-1] <= count
-    return count if regular and 1 < count <= MAX_CARDS and len(sizes) > 1 else 1
+    return count if regular and 1 < count <= MAX_CARDS else 1
 
 
 def cards_by_levels(frame: pl.DataFrame) -> int:

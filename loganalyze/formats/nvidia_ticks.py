@@ -126,6 +126,8 @@ def _outer_zone(segment: Segment, frame: pl.DataFrame, first: float) -> tuple[st
     # A wrapper reads the line at once; more than a minute off a quarter hour is another clock.
     if abs(first - stamp - quarters * 900) > 60 or abs(quarters) > 56:
         return None
+    if quarters == 0 and outer.zone == "UTC":
+        return "UTC", "zone of the wrapper's stamp"
     sign, minutes = ("-" if quarters < 0 else "+"), abs(quarters) * 15
     return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}", "zone of the wrapper's stamp"
 
