@@ -7,6 +7,8 @@ they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`
 LOG_FORMATS: tuple[str, ...] = (
     "llama_command",
     "llama_load",
+    "llama_timings",
+    "llama_server",
     "sglang",
     "vllm",
     "ollama",

@@ -15,7 +15,7 @@ such, else seconds since the first wall-clock stamp of the source.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loganalyze.model.records import Event, Request, Run, Source
 
@@ -25,21 +25,30 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 Handler = Callable[[Fields, "Line"], None]
+T = TypeVar("T")
 
 # Threads write stamps up to some milliseconds out of order; a clock that falls back further and close to 0 is new.
 RESTART_DROP_S = 2.0
 RESTART_BELOW_S = 2.0
 # Pairs of inner and outer time kept for the median; more do not make it better.
 MAX_ANCHORS = 2000
+# Requests kept one by one in a run (about 1 KB each). A log with more keeps the first and the last ones, and the sums of
+# those between, so that memory stays bounded.
+MAX_REQUESTS = 20_000
+KEEP_FIRST = 5_000
+FOLD = 5_000
+_FOLDED = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval_ms", "total_ms")
 
 
 class Stream:
     """One process inside a source: its current run and where its clock is."""
 
-    __slots__ = ("anchors", "closed", "marks", "run", "t_s", "zone")
+    __slots__ = ("anchors", "closed", "first_line", "first_s", "marks", "run", "t_s", "zone")
 
     def __init__(self) -> None:
         self.run: Run | None = None
+        self.first_line: int | None = None
+        self.first_s: float | None = None
         self.t_s: float | None = None
         self.marks: set[str] = set()
         self.closed = False
@@ -57,6 +66,8 @@ class LogState:
         """Text glued in front of the record that is being handled (``anywhere`` rules)."""
         self.scanner: Scanner | None = None
         """Set by the reader; ``scanner.take_while`` hands out rows that only a head line announces."""
+        self.was_json = False
+        """The line that is being handled was a JSON object of the server."""
         self.dialects: dict[str, int] = {}
         self._streams: dict[Any, Stream] = {}
         self._key: Any = None
@@ -65,6 +76,7 @@ class LogState:
         self._zero: float | None = None
         self._zone: str | None = None
         self._finishers: list[Callable[[], None]] = []
+        self._parts: dict[Any, Any] = {}
 
     def at(self, line: Line) -> None:
         """Make ``line`` current: interleaved processes (another pid, port or container) have a run each."""
@@ -89,6 +101,8 @@ class LogState:
         run = stream.run
         if run is not None:
             self._touch(run, line)
+        elif stream.first_line is None:
+            stream.first_line, stream.first_s = line.number, line.t_s
 
     def stamp(self, line: Line, epoch_s: float, zone: str | None) -> None:
         """Give ``line`` wall-clock time told inside its message (``timestamp=1712750031``), unless it has a time."""
@@ -118,7 +132,8 @@ class LogState:
     def start_run(self) -> Run:
         """Begin another run in the current process (a new build line, a new load, a restarted clock)."""
         stream = self._stream
-        if stream.run is not None:
+        first = stream.run is None
+        if not first:
             self._settle_clock(stream)
         run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
         self.runs.append(run)
@@ -126,7 +141,8 @@ class LogState:
         stream.marks = set()
         stream.closed = False
         if self._line is not None:
-            run.first_line = self._line.number
+            run.first_line = (first and stream.first_line) or self._line.number
+            run.start_s = stream.first_s if first else None
             self._touch(run, self._line)
         return run
 
@@ -152,11 +168,29 @@ class LogState:
         return event
 
     def request(self, line: Line, **fields: Any) -> Request:
-        """Add a request to the current run."""
+        """Add a request to the current run. Of a very long run the requests between are folded into facts.
+
+        These are ``folded_requests`` (how many) and the sums ``folded_prompt_tokens``, ``folded_cached_tokens``,
+        ``folded_prompt_ms``, ``folded_output_tokens``, ``folded_eval_ms`` and ``folded_total_ms``.
+        """
         run = self.run
-        request = Request(id=str(len(run.requests) + 1), source=self.source.path, line=line.number, **fields)
+        request = Request(id=self.next_id(run), source=self.source.path, line=line.number, **fields)
         run.requests.append(request)
         return request
+
+    @staticmethod
+    def next_id(run: Run) -> str:
+        """Id of the next request of ``run``: its ordinal."""
+        if len(run.requests) >= MAX_REQUESTS:
+            fold(run)
+        return str(len(run.requests) + int(run.facts.get("folded_requests", 0)) + 1)
+
+    def part(self, kind: Callable[[LogState], T]) -> T:
+        """The one ``kind(state)`` of this source, made on first use: what several formats share."""
+        found: T | None = self._parts.get(kind)
+        if found is None:
+            found = self._parts[kind] = kind(self)
+        return found
 
     def dialect(self, name: str) -> None:
         """Count a timing line of dialect ``name``; the most frequent becomes ``Source.dialect``."""
@@ -196,3 +230,15 @@ class LogState:
             clock.first_epoch_s, clock.zone = self._zero, self._zone
         stream.anchors = []
         stream.t_s = None
+
+
+def fold(run: Run) -> None:
+    """Take requests out of the middle of ``run`` and add their sums to its facts."""
+    facts = run.facts
+    middle = run.requests[KEEP_FIRST : KEEP_FIRST + FOLD]
+    del run.requests[KEEP_FIRST : KEEP_FIRST + FOLD]
+    facts["folded_requests"] = facts.get("folded_requests", 0) + len(middle)
+    for name in _FOLDED:
+        values = [value for r in middle if (value := getattr(r, name)) is not None]
+        if values:
+            facts[f"folded_{name}"] = facts.get(f"folded_{name}", 0) + sum(values)

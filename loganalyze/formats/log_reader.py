@@ -3,53 +3,189 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats import LOG_FORMATS
-from loganalyze.formats.base import Handler, LogState
+from loganalyze.formats.base import LogState
+from loganalyze.formats.llama_pairs import json_as_text
+from loganalyze.formats.repair import repaired
 from loganalyze.grammar import Matcher
-from loganalyze.model.records import Run, Source
+from loganalyze.model.records import Run, Setup, Source
 from loganalyze.scan import scan
 
+if TYPE_CHECKING:
+    from loganalyze.formats.base import Handler
+    from loganalyze.grammar import Match, Rule
+    from loganalyze.scan.line import Line
+
 MAX_UNREAD = 50
-_MATCHERS: dict[tuple[str, ...], Matcher] = {}
+UNREAD_CHARS = 500
+# What a handler meets when a line has the shape of a rule and figures that cannot be (a count of 60 digits).
+_BAD_FIGURES = (KeyError, ValueError, OverflowError, ZeroDivisionError, TypeError)
+_SAYS_LITTLE = frozenset({"server"})
+
+
+class LogFormats:
+    """Matcher and modules of ``LOG_FORMATS``, loaded once."""
+
+    _loaded: LogFormats | None = None
+
+    def __init__(self) -> None:
+        self.modules: list[Any] = [import_module(f"loganalyze.formats.{name}") for name in LOG_FORMATS]
+        grammars = dict.fromkeys(g for m in self.modules for g in m.GRAMMARS)
+        self.owner: dict[str, str] = {}
+        for module in self.modules:
+            for grammar in module.GRAMMARS:
+                self.owner.setdefault(grammar, module.NAME)
+        self.matcher = Matcher(grammars)
+        self.literals = self.matcher.literals
+
+    @classmethod
+    def load(cls) -> LogFormats:
+        """The one instance."""
+        if cls._loaded is None:
+            cls._loaded = cls()
+        return cls._loaded
+
+    def handlers(self, state: LogState) -> dict[str, tuple[Handler, ...]]:
+        """Handlers by rule; several modules may listen to one rule."""
+        found: dict[str, tuple[Handler, ...]] = {}
+        for module in self.modules:
+            for rule, handler in module.handlers(state).items():
+                found[rule] = (*found.get(rule, ()), handler)
+        return found
 
 
 def read_log(opened: Any, source: Source) -> list[Run]:
-    """Runs in ``opened``; fills the counts, the dialect and the format of ``source``."""
-    modules = [import_module(f"loganalyze.formats.{name}") for name in LOG_FORMATS]
-    grammars = tuple(dict.fromkeys(g for m in modules for g in m.GRAMMARS))
-    matcher = _MATCHERS.get(grammars) or _MATCHERS.setdefault(grammars, Matcher(grammars))
-    state = LogState(source)
-    handlers: dict[str, Handler] = {}
-    owner = {g: m.NAME for m in modules for g in m.GRAMMARS}
-    for module in modules:
-        handlers.update(module.handlers(state))
-    scanner = scan(opened, matcher.literals)
-    state.scanner = scanner
-    hits = source.rule_hits
-    numbers_unmatched = 0
-    formats: dict[str, int] = {}
-    for line in scanner:
-        match = matcher.match(line.text)
-        if match is None:
-            numbers_unmatched += 1
-            if len(source.unread) < MAX_UNREAD:
-                source.unread.append((line.number, line.str[:500]))
-            continue
-        rule = match.rule
-        name = f"{rule.grammar}.{rule.name}"
-        hits[name] = hits.get(name, 0) + 1
-        state.at(line)
-        state.before = match.before
-        handler = handlers.get(name)
-        if handler is not None:
-            handler(match.fields, line)
-            formats[owner[rule.grammar]] = formats.get(owner[rule.grammar], 0) + 1
-    runs = state.finish()
-    source.unmatched = min(numbers_unmatched, scanner.delivered)
+    """Runs in ``opened``; fills the counts, rule hits, examples, dialect and format of ``source``."""
+    formats = LogFormats.load()
+    reader = _Reader(formats, source)
+    scanner = scan(opened, formats.literals)
+    reader.state.scanner = scanner
+    reader.read(scanner)
+    runs = _telling(reader.state.finish(), source)
+    source.unmatched = min(reader.unmatched, scanner.delivered)
     source.matched = scanner.delivered - source.unmatched
-    source.skipped = source.lines - source.matched - source.unmatched
-    if formats:
-        source.format = max(formats, key=lambda f: formats[f])
+    source.skipped = source.lines - scanner.delivered
+    _format(source, formats, runs)
     return runs
+
+
+class _Reader:
+    def __init__(self, formats: LogFormats, source: Source) -> None:
+        self.matcher = formats.matcher
+        self.source = source
+        self.state = LogState(source)
+        self.handlers = formats.handlers(self.state)
+        self.unmatched = 0
+        self._hits: dict[Rule, int] = {}
+        self._table: dict[Rule, tuple[Handler, ...]] = {}
+        self._pending: Line | None = None
+        self._taken = 0
+        self._bad = 0
+
+    def read(self, lines: Any) -> None:
+        """All lines. A physical line is matched when a rule took it or one of its pieces."""
+        match_line, take = self.matcher.match, self._take
+        for line in lines:
+            text = line.text
+            self.state.was_json = False
+            if text[:1] == b"{":
+                self._from_json(line)
+                text = line.text
+            match = match_line(text)
+            if match is None:
+                self._unread(line)
+            else:
+                take(match, line)
+        self._settle(None)
+        self._end()
+
+    def _from_json(self, line: Line) -> None:
+        text = json_as_text(line.text)
+        if text is not None:
+            line.text = text
+            self.state.was_json = True
+
+    def _take(self, match: Match, line: Line) -> None:
+        pending = self._pending
+        if pending is not None:
+            self._settle(line)
+        self._taken = line.number
+        rule, state = match.rule, self.state
+        try:
+            self._hits[rule] += 1
+        except KeyError:
+            self._hits[rule] = 1
+            self._table[rule] = self.handlers.get(rule.full, ())
+        state.at(line)
+        if match.before:
+            self._glued(match.before, line)
+        state.before = match.before
+        for handler in self._table[rule]:
+            try:
+                handler(match.fields, line)
+            except _BAD_FIGURES:
+                self._bad += 1
+
+    def _glued(self, before: bytes, line: Line) -> None:
+        """Text in front of a record: most often what the model wrote, at times another record."""
+        match = self.matcher.match(before.rstrip())
+        if match is not None:
+            self._take(match, line)
+
+    def _unread(self, line: Line) -> None:
+        for text in repaired(line.text):
+            match = self.matcher.match(text)
+            if match is not None:
+                self._take(match, line)
+                return
+        self._settle(line)
+        if line.number != self._taken:
+            self._pending = line
+
+    def _settle(self, line: Line | None) -> None:
+        """Count the pending line once nothing else of its physical line can be read."""
+        pending = self._pending
+        if pending is None or (line is not None and line.number == pending.number):
+            if line is not None:
+                self._pending = None
+            return
+        self._pending = None
+        self.unmatched += 1
+        if len(self.source.unread) < MAX_UNREAD:
+            self.source.unread.append((pending.number, pending.str[:UNREAD_CHARS]))
+
+    def _end(self) -> None:
+        self.source.rule_hits = {rule.full: count for rule, count in self._hits.items()}
+        if self._bad:
+            self.source.notes.append(f"{self._bad} lines have figures that cannot be; they were left out")
+
+
+def _telling(runs: list[Run], source: Source) -> list[Run]:
+    """Runs that say something, numbered anew; the first one if none does."""
+    kept = [run for run in runs if _says_something(run)] or runs[:1]
+    for number, run in enumerate(kept, 1):
+        run.id = f"{source.path}#{number}"
+    folded = sum(int(run.facts.get("folded_requests", 0)) for run in kept)
+    if folded:
+        source.notes.append(f"{folded} requests from the middle of long runs are kept as sums only")
+    return kept
+
+
+def _says_something(run: Run) -> bool:
+    if run.requests or run.events or run.devices or run.memory or run.captures or run.version:
+        return True
+    return run.load_ms is not None or run.setup != Setup() or bool(run.facts.keys() - _SAYS_LITTLE)
+
+
+def _format(source: Source, formats: LogFormats, runs: list[Run]) -> None:
+    """The format most lines are of; only a format that made a run counts."""
+    if not runs:
+        return
+    counts: dict[str, int] = {}
+    for full, count in source.rule_hits.items():
+        name = formats.owner[full.partition(".")[0]]
+        counts[name] = counts.get(name, 0) + count
+    if counts:
+        source.format = max(counts, key=lambda name: counts[name])
