@@ -15,7 +15,7 @@ from loganalyze.model.records import Source
 
 PREFIX = re.compile(rb"(\d+)\.(\d\d)\.(\d\d\d)\.(\d\d\d) ([IWEDT]) ")
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
-LOAD = ("llama_load", "llama_trouble", "llama_command")
+LOAD = ("llama_command", "llama_load", "llama_trouble", "llama_limits", "system_trouble")
 
 
 @dataclass

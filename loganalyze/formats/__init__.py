@@ -7,6 +7,9 @@ they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`
 LOG_FORMATS: tuple[str, ...] = (
     "llama_command",
     "llama_load",
+    "llama_trouble",
+    "llama_limits",
+    "system_trouble",
     "llama_timings",
     "llama_server",
     "sglang",

@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'device_list',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:cmn +\\w+: +)?device_info:)[ \\t]*\\Z',
         'fields': (),
         'literals': (b'device_info:',),
         'anywhere': False,
