@@ -47,7 +47,8 @@ def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[s
     own = facts.expected.base_write_tps is not None
     what = "your own runs" if own else "what this card and model should give"
     rate = facts.writing_tps or 0.0
-    text = f"writing at {tps(rate)} is {ratio * 100:.0f} % of {what}"
+    together = "" if facts.timing.alone_tps is not None else " a request, all of them together,"
+    text = f"writing at {tps(rate)}{together} is {ratio * 100:.0f} % of {what}"
     if signs.proven_fast(facts, limits):
         return text, "medium" if facts.expected.bound and _doubtful(facts) else "high"
     if signs.abnormal(facts, limits) is not False:

@@ -9,8 +9,8 @@ Known false positives: none; small models on a CPU can be fast enough, then the 
 
 from __future__ import annotations
 
-from loganalyze.findings import signs
-from loganalyze.findings.answers import clear, eval_line, finding, prompt_line, tps
+from loganalyze.findings import record, signs
+from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, prompt_line, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Evidence, Finding
@@ -24,6 +24,9 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if place.by_choice and place.weights in ("host", "unknown"):
         if facts.timing.writing.tps is None and facts.timing.reading.tps is None:
             return clear(CAUSE, f"the CPU by choice ({place.by_choice}), no rate to judge")
+        if _suspicious(facts, limits):
+            return cant_tell(CAUSE, "the CPU computes by choice, but this slowly only when memory runs out",
+                             record.memory(facts))  # fmt: skip
         return _made(facts, f"the CPU computes by choice ({place.by_choice})", "high")
     if place.weights in ("device", "split") or facts.gpu_meant:
         return clear(CAUSE, "a GPU is in use or meant to be")
@@ -34,6 +37,16 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if no_card:
         return clear(CAUSE, "the CPU computes and is fast enough")
     return clear(CAUSE, "nothing says that the CPU computes")
+
+
+def _suspicious(facts: Facts, limits: Thresholds) -> bool:
+    """Slower than memory explains, and nobody watched the host: memory comes first."""
+    rate, weights = facts.writing_tps, facts.expected.weights
+    watched = facts.host is not None and facts.host.swap_in_max_kib_s is not None
+    if watched or rate is None or rate >= limits.cpu_doubt_tps:
+        return False
+    known = weights is not None and not weights.basis.startswith("device memory")
+    return not known or (weights is not None and weights.active_gb * rate < 2 * limits.implied_gbs_low)
 
 
 def _made(facts: Facts, text: str, confidence: str) -> Finding:

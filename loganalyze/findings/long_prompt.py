@@ -32,6 +32,6 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         return clear(CAUSE, text, value=first, unit="s", threshold=threshold)
     return finding(
         CAUSE, "critical", text + (", at a normal rate" if normal else ""), value=first, unit="s", threshold=threshold,
-        explains_s=(facts.timing.reading.ms or 0.0) / 1000, evidence=prompt_line(facts.timing.slow_read),
+        explains_s=max(first - threshold, 0.1 * first), evidence=prompt_line(facts.timing.slow_read),
         confidence="high" if normal else "medium" if normal is None else "low",
     )  # fmt: skip

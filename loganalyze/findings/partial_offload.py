@@ -14,6 +14,7 @@ from __future__ import annotations
 from loganalyze.findings import record, signs
 from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, gib, gpu_line, host_line, tps
 from loganalyze.findings.facts import Facts
+from loganalyze.findings.measured import command
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Evidence, Finding
 
@@ -133,6 +134,8 @@ def _by_signs(facts: Facts, limits: Thresholds, confidence: str) -> Finding:
     if util is not None and util < limits.gpu_idle_pct:
         signs_seen.append(f"the card {util:.0f} %")
         evidence += gpu_line(facts, f"GPU load {util:.0f} % while writing")
+    if place.asked is None and not command.fit_is_off(facts.run.setup):
+        signs_seen.append("the command leaves the number of layers to the program")
     text = "layers are computed on the host: " + ", ".join(signs_seen)
     return finding(
         CAUSE, "critical", text + _foreign(facts, limits), value=cores if cores is not None else util,

@@ -61,7 +61,9 @@ def load(facts: Facts) -> str:
     program = (facts.run.setup.command or "").strip()
     if program and facts.llama_like and len(program) < 600:
         return f"{program} -lv 4 2>&1 | tee run.log"
-    return "add -lv 4 (before 2026-05: nothing) to the llama.cpp command and keep the whole log: ... -lv 4 2>&1 | tee run.log"
+    name = facts.run.facts.get("program")
+    program = name if isinstance(name, str) and name else "llama-server"
+    return f"{program} YOUR OPTIONS -lv 4 2>&1 | tee run.log"
 
 
 def timings(facts: Facts) -> str:
@@ -70,4 +72,4 @@ def timings(facts: Facts) -> str:
         return "ollama run MODEL --verbose 'the same prompt' 2>&1 | tee run.log"
     if any(word in facts.engine for word in ("vllm", "sglang")):
         return "loganalyze record -- the same command (and keep the server's log while requests run)"
-    return "add --perf to llama-completion, or keep llama-server's log until a request ends: ... 2>&1 | tee run.log"
+    return "llama-completion YOUR OPTIONS --perf 2>&1 | tee run.log"

@@ -39,7 +39,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if size is None:
         return clear(CAUSE, "no small batch was asked for")
     if size > limits.small_ubatch:
-        return clear(CAUSE, f"the micro-batch is {size}", value=float(size), unit="tokens",
+        return clear(CAUSE, f"prompts are read {min(size, 512)} or more tokens at a time", value=float(size), unit="tokens",
                      threshold=float(limits.small_ubatch))  # fmt: skip
     if prompt is None or prompt < limits.small_batch_prompt:
         return finding(CAUSE, "warning", f"a micro-batch of {size} is small, but prompts are short", value=float(size),

@@ -39,6 +39,7 @@ class Thresholds:
     writing_long_s: float = 15.0  # contended_8b 20 s is felt, n768_27b 7.2 s is not
     writing_long_tokens: int = 1000  # a long answer, not a slow one
     writing_slow_tps: float = 5.0  # about 250 words a minute: slower than a person reads
+    cpu_doubt_tps: float = 1.0  # slower on a CPU: swap_nommap_8b_4 0.12, thrash_mmap_8b_2 0.2; a 70B at 40 GB/s does 1
     writing_steady_tps: float = 10.0  # comfortable reading; below it a CPU run is felt as slow
     writing_fast_tps: float = 20.0  # no placement in host memory was seen above it, but small models (ngl48_27b: 13)
     half_share: float = 0.6  # share of request time from which one half "takes most of the time"

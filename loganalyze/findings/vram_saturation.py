@@ -36,7 +36,10 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
                      threshold=limits.vram_full_pct, evidence=seen)  # fmt: skip
     drop = next((c for c in facts.changes if c.sudden and c.lost_s > 0.5), None)
     slow = signs.abnormal(facts, limits)
-    if (drop is None and slow is not True) or signs.host_computes(facts, limits) is True:
+    if signs.host_computes(facts, limits) is True and facts.place.weights != "device":
+        return clear(CAUSE, f"device memory is full at {peak:.0f} %, but the processor sets the pace", value=peak,
+                     unit="pct", threshold=limits.vram_full_pct, evidence=seen)  # fmt: skip
+    if drop is None and slow is not True:
         held = signs.foreign_mib(facts, limits)
         who = f", {gib(held)} of it by another process" if held is not None else ""
         return clear(CAUSE, f"device memory is full at {peak:.0f} %{who}, without a slowdown", value=peak, unit="pct",

@@ -14,6 +14,7 @@ RULED_OUT_MAX = 6
 def decide(facts: Facts, findings: list[Finding], limits: Thresholds) -> Judgement:
     """The judgement that ``findings`` give. Order: memory, halves, healthy, then why nothing can be said."""
     main = _main(facts, findings)
+    findings = [f for f in findings if f is main or f.state != "critical" or f.verdict != "inconclusive"]
     judged = Judgement(verdict=main.verdict, cause=main.cause, findings=findings)
     judged.reading, judged.writing = facts.timing.reading, facts.timing.writing
     judged.telemetry = telemetry.figures(facts)

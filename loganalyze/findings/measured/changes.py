@@ -122,7 +122,9 @@ def _split(name: str, found: list[Window], limits: Thresholds) -> Change | None:
         return None
     cut = best[1]
     before = median(rates[:cut])
-    slow = [i for i in range(cut, len(rates)) if rates[i] < before * (1 + limits.drop_ratio) / 2]
+    # the first slow window may stand before the best cut: take every window from the first one below the level on
+    level = before * (1 + limits.drop_ratio) / 2
+    slow = [i for i in range(1, len(rates)) if rates[i] < level]
     if not slow:
         return None
     after = median(rates[i] for i in slow)
