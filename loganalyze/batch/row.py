@@ -131,8 +131,8 @@ def _figures(values: Row, run: Run, told: Figures) -> None:
 
 
 def _model(run: Run) -> str | None:
-    path = run.setup.model_path
-    return run.setup.model_name or (os.path.basename(path.replace("\\", "/")) if path else None)
+    name = run.setup.model_name or run.setup.model_path
+    return os.path.basename(name.replace("\\", "/")) or None if name else None
 
 
 def _start(run: Run) -> str | None:

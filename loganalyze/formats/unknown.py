@@ -175,9 +175,15 @@ class _Reader:
 def read_unknown(lines: Iterable[Line], source: Source) -> list[Run]:
     """Runs that say at least when something was read or written, or what went wrong; else none."""
     reader = _Reader(source)
+    first = True
     seen: set[int] = set()
     used: set[int] = set()
     for line in lines:
+        if first and line.text.strip():
+            first = False
+            if line.text.lstrip()[:1] in (b"{", b"[", b"<"):
+                # A document about runs (JSON, XML) is no log of one.
+                return []
         seen.add(line.number)
         if len(seen) > MAX_LINES:
             break

@@ -163,7 +163,7 @@ def _settings(run: Run, requests: list[Request]) -> dict[str, Any]:
     devices = sorted({d.name for d in run.devices if d.name}) or sorted(
         {d.name for c in run.captures for d in c.devices if d.name}
     )
-    model = (setup.model_path and os.path.basename(setup.model_path.replace("\\", "/"))) or setup.model_name
+    model = os.path.basename((setup.model_path or setup.model_name or "").replace("\\", "/")) or None
     prompt = _median_int([r.prompt_tokens if r.cached_tokens is None else _plus(r) for r in requests])
     return {
         "engine": run.engine,

@@ -12,9 +12,10 @@ from loganalyze.studies.differences import differing
 from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures, median
 from loganalyze.studies.spread import agreement, spread_pct, theil_sen
 
-# A change smaller than this is none: repeats of one setting on H200 differ by up to 7 % in writing.
+# A change smaller than this is none: repeats of one setting (ctx*_r1 and _r2, base_8b, b6173_8b) differ by up to 2 % in
+# writing on an idle machine; people measure on busier ones.
 NO_EFFECT_PCT = 10.0
-# First-token times and total times of short runs repeat less well: up to 15 and 25 % (load time is in the total).
+# First-token times and total times of short runs repeat less well: by up to 25 and 23 % there (loading is in the total).
 NOISY_PCT = {"ttft_ms": 25.0, "total_s": 25.0, "reading_tps": 20.0, "vram_peak_mib": 3.0}
 # A last step that adds less than this share of the whole gain is past the point where more still helps.
 SATURATED_SHARE = 0.1
