@@ -119,3 +119,25 @@ def test_file_times_place_what_the_signal_cannot() -> None:
     align([run], [c])
     assert c.clock.anchor == "file time"
     assert c.clock.offset_s == pytest.approx(EPOCH + 45 - 49)
+
+
+def test_a_server_that_stays_after_its_last_line_is_placed() -> None:
+    run = stamped_run(works=WORKS)
+    times = [-6.0 + i for i in range(200)]
+    columns = gpu_columns(run, times)
+    columns["vram_used_mib"] = [8000 if t > 2 else m for t, m in zip(times, columns["vram_used_mib"], strict=True)]
+    c = capture("smi_plain.csv", columns)
+    align([run], [c])
+    assert c.clock.offset_s == pytest.approx(-6.0, abs=1.0)
+    assert c.clock.interval_s == 1.0
+
+
+def test_a_log_without_its_head_is_placed() -> None:
+    run = stamped_run(load=(3600.0, 3600.0), works=[(3604.0, 3610.0), (3621.0, 3640.0), (3641.0, 3650.0)])
+    times = [3580.0 + i for i in range(100)]
+    columns = gpu_columns(run, times)
+    columns["vram_used_mib"] = [8000] * 100
+    c = capture("smi_plain.csv", columns)
+    align([run], [c])
+    assert next(p.kind for p in run.phases) == "reading"
+    assert c.clock.offset_s == pytest.approx(3580.0, abs=1.0)

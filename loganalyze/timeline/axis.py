@@ -14,6 +14,10 @@ FILE_ERROR_S = 3.0
 
 def align_group(members: Group, tz: str | None) -> None:
     """Place everything in ``members`` that can be placed; clocks say how, and why not."""
+    if members.captures:
+        from loganalyze.timeline.cards import tell_apart
+
+        tell_apart(members.runs, members.captures)
     items = [timed(r) for r in members.runs] + [timed(c) for c in members.captures]
     place_stamped(items, tz)
     _place_by_client(members.runs)

@@ -13,6 +13,8 @@ LAID_OUT = "laid out"
 # Time that llama.cpp programs spend before the first load line (process start, driver context). Runs on one and two
 # H200 cards printed the first load line 0.01 to 0.55 s after their start.
 STARTUP_S = 0.4
+# Own stamps that begin later than this after the process: the head of the log is missing.
+LATE_S = 30.0
 # Below this a gap between phases is bookkeeping, not waiting.
 MIN_IDLE_S = 0.05
 
@@ -118,6 +120,8 @@ def _load_phase(run: Run) -> list[Phase]:
     if run.facts.get("times") == LAID_OUT:
         begin = STARTUP_S
         end = first if first is not None else (begin + length if length is not None else None)
+    elif not _tells_load(run):
+        return []
     else:
         begin = run.start_s if run.start_s is not None else 0.0
         end = begin + length if length is not None else (first if first is not None else run.end_s)
@@ -126,6 +130,13 @@ def _load_phase(run: Run) -> list[Phase]:
     if end is None or end <= begin:
         return []
     return [Phase("load", begin, end, None, source)]
+
+
+def _tells_load(run: Run) -> bool:
+    """False for a log that begins in the middle of a run, so that its first lines are no loading."""
+    if run.load_ms is not None or run.memory or run.setup.model_path is not None or run.version is not None:
+        return True
+    return run.clock.kind == "relative" and (run.start_s or 0.0) < LATE_S
 
 
 def _idle(busy: list[Phase]) -> list[Phase]:

@@ -77,8 +77,10 @@ def place_run(run: Run, captures: list[Capture], wall_s: float | None, after_s: 
     if not found:
         return False
     step = min(interval_of(c) for c in captures)
-    shape = _with_load(run, shape, found, step, wall_s)
     earliest = None if after_s is None else after_s - base
+    if earliest is not None:
+        found = [later for curve in found if (later := _from(curve, earliest)) is not None]
+    shape = _with_load(run, shape, found, step, wall_s)
     result = fit(found, shape, step, earliest_s=earliest)
     if result.offset_s is None:
         run.clock.notes.append(f"not placed by its captures: {result.refused}")
@@ -115,6 +117,12 @@ def _with_load(run: Run, shape: Shape, found: list[Curve], step_s: float, wall_s
     delay(run, chosen)
     run.clock.notes.append(f"the log does not tell how long it loaded: {chosen:g} s found by matching its captures")
     return best
+
+
+def _from(curve: Curve, start_s: float) -> Curve | None:
+    """``curve`` without the rows before ``start_s``, which tell of earlier runs."""
+    keep = curve.t >= start_s
+    return replace(curve, t=curve.t[keep], y=curve.y[keep]) if keep.sum() >= 2 else None
 
 
 def _moved(capture: Capture, base: float, run: Run) -> list[Curve]:

@@ -6,7 +6,7 @@ A *zone* is a stretch of log time with a *level*: the range a curve scaled to 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loganalyze.model.records import Run
 from loganalyze.timeline.phases import LAID_OUT, STARTUP_S
@@ -52,6 +52,10 @@ class Shape:
     slack: float = 0.0
     load: float | None = None
     """When loading began."""
+    begun: bool = True
+    """False when the log begins in the middle of the process's life."""
+    ended: bool = True
+    """False when nothing says that the process ended with its log: servers stay, logs are cut."""
 
 
 Zone = tuple[float, Level]
@@ -67,21 +71,34 @@ def shape_of(run: Run, wall_s: float | None = None) -> Shape | None:
     end = max([p.end_s for p in run.phases] + ([run.end_s] if run.end_s is not None else []))
     first = min(p.start_s for p in run.phases)
     # Own clocks of programs start with the process; stamps of a wrapper with its first line.
-    start = 0.0 if run.clock.kind in ("relative", "none") else first - 0.2
-    start = min(start, first)
-    shape = Shape(start=start, ready=None, active=_merged(work), end=end, gone=end + EXIT_S)
+    own = run.clock.kind in ("relative", "none") and bool(loads)
+    start = min(0.0 if own else first - 0.2, first)
+    shape = Shape(start=start, ready=None, active=_merged(work), end=end, gone=end + EXIT_S, begun=bool(loads))
     if loads:
         shape.load = loads[0].start_s
         shape.ready = work[0][0] if work else loads[-1].end_s
     elif work:
-        shape.ready = work[0][0] if start < work[0][0] else None
+        shape.ready = work[0][0]
+    shape.ended = _ended(run)
     if run.facts.get("times") == LAID_OUT:
         shape.slack = STARTUP_S
     if wall_s is not None and end - start < wall_s < end - start + 30:
-        shape.gone = start + wall_s + 0.15
+        shape.gone, shape.ended = start + wall_s + 0.15, True
         if run.facts.get("times") == LAID_OUT:
             _spread(shape, wall_s)
     return shape
+
+
+def _ended(run: Run) -> bool:
+    """True when the log tells the end of the process: its summary, its status, its death."""
+    if run.exit_status is not None or any(e.kind in ("exit", "killed", "load_failed") for e in run.events):
+        return True
+    return len(run.requests) == 1 and run.requests[0].slot is None and run.load_ms is not None
+
+
+def lingering(shape: Shape) -> Shape:
+    """``shape`` of a process that lives on after the last line of its log, for how long is unknown."""
+    return replace(shape, gone=float("inf"), ended=True)
 
 
 def _spread(shape: Shape, wall_s: float) -> None:
@@ -123,13 +140,15 @@ def _fewer(spans: list[tuple[float, float]], most: int) -> list[tuple[float, flo
 def memory_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
     """Memory of the run: none before it, rising while it loads, held, gone soon after the last line."""
     soft = slack + shape.slack
-    zones: list[Zone] = [(float("-inf"), OUT), (shape.start - slack, FREE)]
+    zones: list[Zone] = [(float("-inf"), OUT if shape.begun else FREE), (shape.start - slack, FREE)]
     if shape.ready is not None:
         begun = shape.start if shape.load is None else min(shape.load, shape.ready)
         zones += _course(shape.start - slack, begun, (0.0,))
         zones += _course(begun, shape.ready, RISE)
         zones += [(shape.ready + soft + 0.1, FULL)]
     zones += [(max(shape.end - soft, zones[-1][0]), FREE)]
+    if shape.gone == float("inf"):
+        return zones
     zones += _course(shape.end, max(shape.gone, shape.end + 0.1), FALL)
     zones += [(max(shape.gone, shape.end) + slack, OUT)]
     return zones
@@ -147,7 +166,7 @@ def activity_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
     A row tells of the ``window`` seconds before it, so edges blur by that much.
     """
     soft = slack + shape.slack
-    zones: list[Zone] = [(float("-inf"), QUIET), (shape.start - slack, FREE)]
+    zones: list[Zone] = [(float("-inf"), QUIET if shape.begun else IDLE), (shape.start - slack, FREE)]
     for a, b in shape.active:
         if zones[-1][1] is FREE and len(zones) > 2 and a - soft > zones[-1][0] + window:
             zones.append((zones[-1][0] + window, IDLE))
@@ -163,7 +182,7 @@ def activity_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
 def inside_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
     """Traffic that only the run makes: nothing outside it, anything within."""
     return [
-        (float("-inf"), QUIET),
+        (float("-inf"), QUIET if shape.begun else FREE),
         (shape.start - slack, FREE),
         (max(shape.gone, shape.end) + window + slack + shape.slack, QUIET),
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.timeline.curves import Curve
-from loganalyze.timeline.shape import Level, Shape, Zone
+from loganalyze.timeline.shape import Level, Shape, Zone, lingering
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,16 @@ LEAST_STEP_S = 1e-3
 DEPTH = 12.0
 # Nats against a place at which the capture shows nothing of the run it was given with.
 UNCOVERED = 5.0
+# Nats against what cannot be.
+NEVER = 1e4
+# A place must explain this share of what any place leaves unexplained, unless that is next to nothing.
+EXPLAINED, NOTHING = 0.5, 3.0
 # The most that an expected offset (file times) counts.
 PRIOR = 4.0
+# Nats against a process that outlives a log which does not tell its end.
+LINGERS = 3.0
+# Nats more against a place where rows see nothing of the run but its lingering, which explains anything.
+UNSEEN = 15.0
 # Places whose costs differ by less are those of like runs in a row.
 ALIKE = 4.0
 # Captures of the same length begin within this share of an interval of each other, or (floor of the weight) do not.
@@ -54,7 +62,30 @@ class Fit:
 
 
 def costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
-    """Cost of each offset: log time = curve time + offset."""
+    """Cost of each offset: log time = curve time + offset.
+
+    Where nothing says that the process ended with its log, each offset counts the better of both readings.
+    """
+    import numpy as np
+
+    total = _sum_of_costs(curves, shape, offsets)
+    if shape.ended:
+        return total
+    stayed = _sum_of_costs(curves, lingering(shape), offsets) + LINGERS
+    return np.minimum(total, stayed + UNSEEN * _uncovered(curves, shape, offsets))
+
+
+def _uncovered(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
+    """0 where the rows see as much of the run as they can, 1 where they see nothing of it."""
+    import numpy as np
+
+    begin, end = min(float(c.t[0]) for c in curves), max(float(c.t[-1]) for c in curves)
+    seen = np.minimum(end + offsets, shape.end) - np.maximum(begin + offsets, shape.start)
+    most = max(min(end - begin, shape.end - shape.start), 1e-3)
+    return np.asarray(1.0 - np.clip(seen / most, 0.0, 1.0))
+
+
+def _sum_of_costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
     import numpy as np
 
     total = np.zeros(len(offsets))
@@ -122,11 +153,17 @@ def fit(
         return Fit(refused="its times are not numbers")
     coarse = np.linspace(low, high, max(16, min(COARSE, int((high - low) / step_s * 3))))
     limit = None if earliest_s is None else shape.start - earliest_s + step_s / 2
-    grid = _finer(coarse, _weighed(curves, shape, coarse, prior, limit))
+    first = _weighed(curves, shape, coarse, prior, limit)
+    grid = _finer(coarse, first)
     cost = _weighed(curves, shape, grid, prior, limit)
     if limit is not None:
         cost = _first_place(grid, cost, max(4 * step_s, 2.0))
-    return _answer(grid, cost, curves, step_s)
+    found = _answer(grid, cost, curves, step_s)
+    usual = first[first < NEVER]
+    if found.offset_s is not None and found.cost > NOTHING and found.cost > EXPLAINED * float(np.median(usual)):
+        found.offset_s = found.error_s = None
+        found.refused = "its curves do not look like the run anywhere"
+    return found
 
 
 def _first_place(grid: Array, cost: Array, apart_s: float) -> Array:
@@ -136,7 +173,7 @@ def _first_place(grid: Array, cost: Array, apart_s: float) -> Array:
     good = np.sort(grid[cost <= cost.min() + ALIKE])[::-1]
     gaps = np.flatnonzero(good[:-1] - good[1:] > apart_s)
     last = good[gaps[0]] if len(gaps) else good[-1]
-    return np.where(grid >= last - apart_s / 2, cost, cost + 50.0)
+    return np.where(grid >= last - apart_s / 2, cost, cost + NEVER)
 
 
 def _finer(coarse: Array, cost: Array) -> Array:
@@ -159,14 +196,12 @@ def _weighed(
 
     cost = TEMPER * costs(curves, shape, offsets)
     # Captures are mostly begun before the run and ended after it: what they leave out of it makes a place less likely.
-    begin = min(float(c.t[0]) for c in curves) + offsets
-    end = max(float(c.t[-1]) for c in curves) + offsets
-    missed = np.clip(begin - shape.start, 0.0, None) + np.clip(shape.end - end, 0.0, None)
-    cost = cost + UNCOVERED * np.clip(missed / max(shape.end - shape.start, 1e-3), 0.0, 1.0)
+    unseen = _uncovered(curves, shape, offsets)
+    cost = cost + UNCOVERED * unseen + NEVER * (unseen > 0.85)
     if prior is not None:
         cost = cost + np.minimum(0.5 * ((offsets - prior[0]) / prior[1]) ** 2, PRIOR)
     if limit is not None:
-        cost = cost + 50.0 * (offsets > limit)
+        cost = cost + NEVER * (offsets > limit)
     return np.asarray(cost)
 
 
