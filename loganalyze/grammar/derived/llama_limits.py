@@ -7,7 +7,7 @@ RULES: tuple[dict[str, Any], ...] = (
         'name': 'no_slot',
         'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ find\\ a\\ slot\\ for[ \\t]*(?P<n_tokens>(?:-?\\d+))[ \\t]*tokens|[ \\t]*failed\\ to\\ find\\ a\\ memory\\ slot\\ for\\ batch\\ of\\ size[ \\t]*(?P<n_tokens__2>(?:-?\\d+))(?:[ \\t]*(?:[^\\s].*))?)[ \\t]*\\Z',
         'fields': (('n_tokens', 'n_tokens', 'int'), ('n_tokens', 'n_tokens__2', 'int')),
-        'literals': (b': failed to find a slot for ', b': failed to find a memory slot for batch of size'),
+        'literals': (b': failed to find a slot for ', b': failed to find a memory slot'),
         'anywhere': False,
         'heads': (),
         'since': 'b1283',
