@@ -129,4 +129,18 @@ def salt_of(options: Options) -> str:
         options.baseline,
         sorted(options.starts.items()),
     ]
-    return __version__ + json.dumps(told, sort_keys=True, default=str)
+    return f"{__version__}+{_code_stamp()}" + json.dumps(told, sort_keys=True, default=str)
+
+
+def _code_stamp() -> str:
+    """Changes with the program's files: two checkouts of one version must not share results."""
+    import loganalyze
+
+    root = os.path.dirname(loganalyze.__file__)
+    newest = count = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith((".py", ".csv")):
+                count += 1
+                newest = max(newest, os.stat(os.path.join(folder, name)).st_mtime_ns)
+    return f"{count}.{newest}"

@@ -7,6 +7,7 @@ apart mean warm-up, cache or background load, which must go first; runs close to
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from loganalyze.model.records import Run
@@ -197,7 +198,7 @@ def _slower(figure: MetricSpread, index: int) -> bool:
 
 def _drifts(figure: MetricSpread) -> bool:
     known = _known(figure)
-    steps = [b - a for a, b in zip(known, known[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(known)]
     return len(known) >= MIN_RUNS and (all(s > 0 for s in steps) or all(s < 0 for s in steps))
 
 

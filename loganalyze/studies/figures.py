@@ -10,12 +10,12 @@ from loganalyze.model.records import Request, Run
 
 # Metric -> (label, unit, True when more is better). Order is the order of printing.
 METRIC_INFO: dict[str, tuple[str, str, bool]] = {
-    "total_s": ("total time", "s", False),
+    "total_s": ("total", "s", False),
     "ttft_ms": ("first token", "ms", False),
     "reading_tps": ("reading", "t/s", True),
     "writing_tps": ("writing", "t/s", True),
-    "throughput_tps": ("throughput of all requests", "t/s", True),
-    "vram_peak_mib": ("device memory peak", "MiB", False),
+    "throughput_tps": ("throughput", "t/s", True),
+    "vram_peak_mib": ("memory peak", "MiB", False),
 }
 
 # Settings of a run in the words used on screen. What a setting drags along (offloaded layers, context a slot) is not
@@ -131,6 +131,10 @@ def _total_s(run: Run) -> float | None:
         return float(wall)
     if run.total_ms is not None:
         return run.total_ms / 1000
+    timed = [(r.start_s, r.end_s) for r in run.requests if r.start_s is not None and r.end_s is not None]
+    if timed and len(timed) == len(run.requests):
+        # Requests of a server overlap: the time they take together is the span, not the sum.
+        return max(end for _, end in timed) - min(start for start, _ in timed)
     totals = [r.total_ms for r in run.requests if r.total_ms is not None]
     return sum(totals) / 1000 if totals else None
 
