@@ -70,6 +70,7 @@ class _Reader:
             request = self.state.request(line)
         run = self.state.run
         run.setup.streaming = True
+        run.facts["client_record"] = True
         if run.clock.first_epoch_s is None:
             run.clock.kind, run.clock.zone, run.clock.first_epoch_s = "absolute", "UTC", start
             run.clock.resolution_s = 1e-3

@@ -76,6 +76,8 @@ def group(runs: list[Run], captures: list[Capture], mode: str = "auto") -> tuple
 
 def is_client(run: Run) -> bool:
     """True for a client's record of requests: wall times of each, and nothing of a process."""
+    if run.facts.get("client_record"):
+        return True
     if run.clock.kind != "absolute" or not run.requests or run.load_ms is not None or run.memory or run.devices:
         return False
     bare = run.version is None and run.setup.model_path is None and run.setup.command is None
