@@ -3,7 +3,7 @@
 One block is one request: its tool answered once, or llama-cpp-python was called once. ``Run.load_ms`` is the load time
 (it ends behind the first evaluation, so it holds the first prompt where there was no warm-up), ``Run.total_ms`` the
 last total. Blocks of one process share their load time; another load time is another process.
-Facts: ``interactive`` (total holds the user's thinking time), ``samplers_ms``, ``samplers_tokens``, ``total_tokens``,
+Facts: ``prompt_tokens_printed`` (``--verbose-prompt``), ``interactive`` (total holds the user's thinking time), ``samplers_ms``, ``samplers_tokens``, ``total_tokens``,
 ``unaccounted_pct``, ``mem_per_token_bytes``, ``draft_*`` (block of the draft model), ``target_*`` (block of the target
 model where the tool printed better figures), ``decoded_tokens``/``decoded_s``/``decoded_tps``, ``total_prompt_tokens``,
 ``total_prompt_tps``, ``total_gen_tokens``, ``total_gen_tps``, ``total_tps`` (parallel), ``draft_accept_pct``,
@@ -84,6 +84,7 @@ class Timings:
         """Prompt and generation together: no rate of either half."""
         self._dialect(f)
         request = self.blocks.take("predict", line)
+        request.prompt_tokens = self.state.run.facts.get("prompt_tokens_printed")
         request.end_to_end_tps = True
         request.eval_ms, per_token = f["predict_ms"], f["ms_per_token"]
         if per_token > 0:
@@ -99,6 +100,9 @@ class Timings:
         """The only figures of llama-cli since b7348; 0.0 means that nothing ran."""
         self.state.dialect("llama_cli_rates")
         self.blocks.rates(f["prompt_tps"], f["eval_tps"], line)
+
+    def prompt_count(self, f: Fields, line: Line) -> None:
+        self.blocks.fact("prompt_tokens_printed", f["prompt_tokens"], line)
 
     def interactive(self, f: Fields, line: Line) -> None:
         self.blocks.fact("interactive", True, line)
@@ -158,6 +162,7 @@ _NAMES = {
     "predict_time": "predict",
     "mem_per_token": "mem_per_token",
     "cli_rates": "cli_rates",
+    "prompt_count": "prompt_count",
     "interactive": "interactive",
     "tokens_consumed": "consumed",
     "log_start": "log_start",

@@ -78,26 +78,23 @@ class _Reader:
         self.state = LogState(source)
         self.handlers = formats.handlers(self.state)
         self.unmatched = 0
-        self._hits: dict[Rule, int] = {}
-        self._table: dict[Rule, tuple[Handler, ...]] = {}
+        self._table: dict[Rule, list[Any]] = {}
         self._pending: Line | None = None
         self._taken = 0
         self._bad = 0
 
     def read(self, lines: Any) -> None:
         """All lines. A physical line is matched when a rule took it or one of its pieces."""
-        match_line, take = self.matcher.match, self._take
+        match_line, take, state = self.matcher.match, self._take, self.state
         for line in lines:
-            text = line.text
-            self.state.was_json = False
-            if text[:1] == b"{":
+            if line.text[:1] == b"{":
                 self._from_json(line)
-                text = line.text
-            match = match_line(text)
+            match = match_line(line.text)
             if match is None:
                 self._unread(line)
             else:
                 take(match, line)
+            state.was_json = False
         self._settle(None)
         self._end()
 
@@ -108,21 +105,19 @@ class _Reader:
             self.state.was_json = True
 
     def _take(self, match: Match, line: Line) -> None:
-        pending = self._pending
-        if pending is not None:
+        if self._pending is not None:
             self._settle(line)
         self._taken = line.number
-        rule, state = match.rule, self.state
-        try:
-            self._hits[rule] += 1
-        except KeyError:
-            self._hits[rule] = 1
-            self._table[rule] = self.handlers.get(rule.full, ())
+        rule, state, before = match.rule, self.state, match.before
+        entry = self._table.get(rule)
+        if entry is None:
+            entry = self._table[rule] = [0, *self.handlers.get(rule.full, ())]
+        entry[0] += 1
         state.at(line)
-        if match.before:
-            self._glued(match.before, line)
-        state.before = match.before
-        for handler in self._table[rule]:
+        if before:
+            self._glued(before, line)
+        state.before = before
+        for handler in entry[1:]:
             try:
                 handler(match.fields, line)
             except _BAD_FIGURES:
@@ -157,7 +152,7 @@ class _Reader:
             self.source.unread.append((pending.number, pending.str[:UNREAD_CHARS]))
 
     def _end(self) -> None:
-        self.source.rule_hits = {rule.full: count for rule, count in self._hits.items()}
+        self.source.rule_hits = {rule.full: entry[0] for rule, entry in self._table.items()}
         if self._bad:
             self.source.notes.append(f"{self._bad} lines have figures that cannot be; they were left out")
 

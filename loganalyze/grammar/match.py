@@ -10,6 +10,11 @@ from typing import Any
 # Shapes remembered per matcher; a log with more distinct shapes is hostile or no log, and only loses the shortcut.
 MAX_SHAPES = 4096
 _DIGITS = b"0123456789.-"
+_NUMBER = re.compile(rb"[0-9]+")
+# Literals are looked up by four of their bytes: one set operation in place of hundreds of searches a line.
+GRAM = 4
+# Beyond this length searching one by one is cheaper than cutting the text into grams.
+MAX_GRAM_BYTES = 4000
 # Starts tried per head of an ``anywhere`` rule, from the right: more copies of a head in one line are not log text.
 MAX_STARTS = 4
 
@@ -35,14 +40,9 @@ def _number(raw: bytes) -> float:
         return _float(raw.replace(b",", b"."))
 
 
-def _int(raw: bytes) -> int | None:
-    # CPython refuses int() beyond 4300 digits; no counter has more than 40, so a longer one is no number.
-    return int(raw) if len(raw) <= 40 else None
-
-
 CONVERT: dict[str, Callable[[bytes], Any]] = {
-    "int": _int,
-    "int_comma": lambda raw: _int(raw.replace(b",", b"")),
+    "int": int,
+    "int_comma": lambda raw: int(raw.replace(b",", b"")),
     "float": _float,
     "decimal": lambda raw: _float(raw.replace(b",", b".")),
     "number": _number,
@@ -110,15 +110,12 @@ class Rule:
         return compiled.match
 
     def _build(self, found: re.Match[bytes], before: bytes) -> Match:
-        values: dict[str, Any] = {}
         groups = found.groups()
-        for index, name, convert in self._plan:
-            raw = groups[index]
-            if raw is not None:
-                value = convert(raw)
-                if value is not None:
-                    values[name] = value
-        return Match(self, values, before)
+        return Match(
+            self,
+            {name: convert(raw) for index, name, convert in self._plan if (raw := groups[index]) is not None},
+            before,
+        )
 
 
 class Match:
@@ -147,7 +144,11 @@ class Matcher:
         for index, rule in enumerate(self.rules):
             for literal in rule.literals:
                 self._by_literal.setdefault(literal, []).append(index)
+        self._short = [x for x in self._by_literal if len(x) < GRAM]
+        self._by_gram = _grams([x for x in self._by_literal if len(x) >= GRAM])
+        self._grams = frozenset(self._by_gram)
         self._shapes: dict[bytes, Rule] = {}
+        self._refused: set[bytes] = set()
 
     @property
     def literals(self) -> tuple[bytes, ...]:
@@ -169,12 +170,41 @@ class Matcher:
         return self._search(text, shape)
 
     def _search(self, text: bytes, shape: bytes) -> Match | None:
-        candidates = {i for literal, rules in self._by_literal.items() if literal in text for i in rules}
-        for index in sorted(candidates):
+        # Rules look at digits one by one nowhere, so texts that differ in the length of numbers alone share their fate.
+        form = _NUMBER.sub(b"0", text)
+        if form in self._refused:
+            return None
+        for index in self._candidates(text):
             found = self.rules[index].match(text)
             if found is not None:
                 if len(self._shapes) >= MAX_SHAPES:
                     self._shapes.clear()
                 self._shapes[shape] = self.rules[index]
                 return found
+        if len(self._refused) >= MAX_SHAPES:
+            self._refused.clear()
+        self._refused.add(form)
         return None
+
+    def _candidates(self, text: bytes) -> list[int]:
+        """Rules with a literal in ``text``, in order."""
+        if len(text) > MAX_GRAM_BYTES:
+            held = [x for x in self._by_literal if x in text]
+        else:
+            grams = self._grams.intersection([text[i : i + GRAM] for i in range(len(text) - GRAM + 1)])
+            held = [x for gram in grams for x in self._by_gram[gram] if x in text]
+            held += [x for x in self._short if x in text]
+        return sorted({index for literal in held for index in self._by_literal[literal]})
+
+
+def _grams(literals: list[bytes]) -> dict[bytes, list[bytes]]:
+    """Literals by one of their grams, the one that fewest literals share."""
+    counts: dict[bytes, int] = {}
+    for literal in literals:
+        for gram in {literal[i : i + GRAM] for i in range(len(literal) - GRAM + 1)}:
+            counts[gram] = counts.get(gram, 0) + 1
+    found: dict[bytes, list[bytes]] = {}
+    for literal in literals:
+        own = [literal[i : i + GRAM] for i in range(len(literal) - GRAM + 1)]
+        found.setdefault(min(own, key=lambda gram: counts[gram]), []).append(literal)
+    return found

@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'build',
-        'pattern': '[ \\t]*build:[ \\t]*(?P<sha>(?:[0-9a-f]{7,40}|unknown))[ \\t]*\\([ \\t]*(?P<build_number>(?:-?\\d+))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*build:[ \\t]*(?P<sha>(?:[0-9a-f]{7,40}|unknown))[ \\t]*\\([ \\t]*(?P<build_number>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('sha', 'sha', 'str'), ('build_number', 'build_number', 'int')),
         'literals': (b'build:',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'batched_setup',
-        'pattern': '(?:[ \\t]*main|[ \\t]*llama_batched_bench)[ \\t]*:[ \\t]*n_kv_max[ \\t]*=[ \\t]*(?P<n_kv_max>(?:-?\\d+))[ \\t]*,[ \\t]*(?P<setup_pairs>(?:n_batch[^\\n]*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*main|[ \\t]*llama_batched_bench)[ \\t]*:[ \\t]*n_kv_max[ \\t]*=[ \\t]*(?P<n_kv_max>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*(?P<setup_pairs>(?:n_batch[^\\n]*))[ \\t]*\\Z',
         'fields': (('n_kv_max', 'n_kv_max', 'int'), ('setup_pairs', 'setup_pairs', 'str')),
         'literals': (b'n_kv_max',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'gguf_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*loaded\\ meta\\ data\\ with[ \\t]*(?P<count>(?:-?\\d+))[ \\t]*key\\-value\\ pairs\\ and[ \\t]*(?P<n_tensors>(?:-?\\d+))[ \\t]*tensors\\ from[ \\t]*(?P<gguf_path>(?:[^\\s].*?(?= \\(version )))[ \\t]*\\(version[ \\t]*(?P<gguf_version>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*loaded\\ meta\\ data\\ with[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*key\\-value\\ pairs\\ and[ \\t]*(?P<n_tensors>(?:-?\\d{1,20}))[ \\t]*tensors\\ from[ \\t]*(?P<gguf_path>(?:[^\\s].*?(?= \\(version )))[ \\t]*\\(version[ \\t]*(?P<gguf_version>(?:[^\\s].*))[ \\t]*\\Z',
         'fields': (('count', 'count', 'int'), ('n_tensors', 'n_tensors', 'int'), ('gguf_path', 'gguf_path', 'str'), ('gguf_version', 'gguf_version', 'str')),
         'literals': (b'loaded meta data with',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_parts',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*additional[ \\t]*(?P<count>(?:-?\\d+))[ \\t]*GGUFs\\ metadata\\ loaded\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*additional[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*GGUFs\\ metadata\\ loaded\\.[ \\t]*\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'GGUFs metadata loaded.',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_kv',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ kv[ \\t]*(?:-?\\d+)[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<value_type>(?:[a-z0-9]+(?:\\[[^\\]]*\\])?))(?:[ \\t]*=(?:[ \\t]*(?P<value>(?:[^\\s].*)))?)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ kv[ \\t]*(?:-?\\d{1,20})[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<value_type>(?:[a-z0-9]+(?:\\[[^\\]]*\\])?))(?:[ \\t]*=(?:[ \\t]*(?P<value>(?:[^\\s].*)))?)?[ \\t]*\\Z',
         'fields': (('key', 'key', 'str'), ('value_type', 'value_type', 'str'), ('value', 'value', 'str')),
         'literals': (b'loader: - kv',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_type',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ type[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*:[ \\t]*(?P<count>(?:-?\\d+))[ \\t]*tensors[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ type[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*:[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*tensors[ \\t]*\\Z',
         'fields': (('type', 'type', 'str'), ('count', 'count', 'int')),
         'literals': (b'loader: - type',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_tensor',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ tensor[ \\t]*(?:-?\\d+)(?:[ \\t]*,[ \\t]*split[ \\t]*(?:-?\\d+))?[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\[[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ tensor[ \\t]*(?:-?\\d{1,20})(?:[ \\t]*,[ \\t]*split[ \\t]*(?:-?\\d{1,20}))?[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\[[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('key', 'key', 'str'), ('type', 'type', 'str')),
         'literals': (b'loader: - tensor',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_part',
-        'pattern': "[ \\t]*llama_model_load:[ \\t]*loading\\ model\\ part[ \\t]*(?:-?\\d+)[ \\t]*/[ \\t]*(?:-?\\d+)[ \\t]*from[ \\t]*(?P<quoted_path>(?:'[^']*'))[ \\t]*\\Z",
+        'pattern': "[ \\t]*llama_model_load:[ \\t]*loading\\ model\\ part[ \\t]*(?:-?\\d{1,20})[ \\t]*/[ \\t]*(?:-?\\d{1,20})[ \\t]*from[ \\t]*(?P<quoted_path>(?:'[^']*'))[ \\t]*\\Z",
         'fields': (('quoted_path', 'quoted_path', 'str'),),
         'literals': (b'loading model part',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*(?P<hparam_name>(?:n_[a-z_]+\\b|f16\\b|type\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*(?P<hparam_name>(?:n_[a-z_]+\\b|f16\\b|type\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('hparam_name', 'hparam_name', 'str'), ('number', 'number', 'int')),
         'literals': (b'llama_model_load:', b'llama_model_load_internal:'),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam_ftype',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*ftype[ \\t]*=[ \\t]*(?:-?\\d+)[ \\t]*\\([ \\t]*(?P<old_ftype>(?:[^()]+(?:\\([^()]*\\))?))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*ftype[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\([ \\t]*(?P<old_ftype>(?:[^()]+(?:\\([^()]*\\))?))[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('old_ftype', 'old_ftype', 'str'),),
         'literals': (b'llama_model_load_internal: ftype',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_size',
-        'pattern': '[ \\t]*llama_model_load:[ \\t]*model\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*/[ \\t]*num\\ tensors[ \\t]*=[ \\t]*(?P<n_tensors>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*llama_model_load:[ \\t]*model\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*/[ \\t]*num\\ tensors[ \\t]*=[ \\t]*(?P<n_tensors>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('mib', 'mib', 'float'), ('n_tensors', 'n_tensors', 'int')),
         'literals': (b'llama_model_load:',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_kv',
-        'pattern': '[ \\t]*llama_model_load:[ \\t]*memory_size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*,[ \\t]*n_mem[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*llama_model_load:[ \\t]*memory_size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*,[ \\t]*n_mem[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int')),
         'literals': (b'llama_model_load:',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_int',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*(?P<meta_name>(?:n_[a-z0-9_]+\\b))[ \\t]*=(?:[ \\t]*(?P<number>(?:-?\\d+))|[ \\t]*(?P<number_list>(?:\\[[0-9, ]*\\.*[0-9, ]*\\])))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*(?P<meta_name>(?:n_[a-z0-9_]+\\b))[ \\t]*=(?:[ \\t]*(?P<number>(?:-?\\d{1,20}))|[ \\t]*(?P<number_list>(?:\\[[0-9, ]*\\.*[0-9, ]*\\])))[ \\t]*\\Z',
         'fields': (('meta_name', 'meta_name', 'str'), ('number', 'number', 'int'), ('number_list', 'number_list', 'str')),
         'literals': (b'llm_load_print_meta:', b'print_info:'),
         'anywhere': False,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_no_alloc',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*no_alloc[ \\t]*=[ \\t]*(?P<number>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*no_alloc[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('number', 'number', 'int'),),
         'literals': (b'print_info: no_alloc',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'offloading',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?P<bracket>(?:\\[[a-z]+\\])))?[ \\t]*offloading(?:[ \\t]*(?P<repeating>(?:-?\\d+))(?:[ \\t]*repeating)?[ \\t]*layers|[ \\t]*output\\ layer|[ \\t]*non\\-repeating\\ layers|[ \\t]*(?P<kv_half>(?:[vk]\\b))[ \\t]*cache)[ \\t]*to\\ GPU[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?P<bracket>(?:\\[[a-z]+\\])))?[ \\t]*offloading(?:[ \\t]*(?P<repeating>(?:-?\\d{1,20}))(?:[ \\t]*repeating)?[ \\t]*layers|[ \\t]*output\\ layer|[ \\t]*non\\-repeating\\ layers|[ \\t]*(?P<kv_half>(?:[vk]\\b))[ \\t]*cache)[ \\t]*to\\ GPU[ \\t]*\\Z',
         'fields': (('bracket', 'bracket', 'str'), ('repeating', 'repeating', 'int'), ('kv_half', 'kv_half', 'str')),
         'literals': (b'] offloading ', b': offloading '),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'offloaded',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*offloaded[ \\t]*(?P<on_gpu>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<of_layers>(?:-?\\d+))[ \\t]*layers\\ to\\ GPU[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*offloaded[ \\t]*(?P<on_gpu>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<of_layers>(?:-?\\d{1,20}))[ \\t]*layers\\ to\\ GPU[ \\t]*\\Z',
         'fields': (('on_gpu', 'on_gpu', 'int'), ('of_layers', 'of_layers', 'int')),
         'literals': (b'offloaded ',),
         'anywhere': False,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'layer_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d+))[ \\t]*assigned\\ to\\ device[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))(?:[ \\t]*,[ \\t]*is_swa[ \\t]*=[ \\t]*(?:-?\\d+))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*assigned\\ to\\ device[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))(?:[ \\t]*,[ \\t]*is_swa[ \\t]*=[ \\t]*(?:-?\\d{1,20}))?[ \\t]*\\Z',
         'fields': (('index', 'index', 'int'), ('device', 'device', 'str')),
         'literals': (b' assigned to device ',),
         'anywhere': False,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_int',
-        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*(?P<context_name>(?:n_[a-z_]+\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*(?P<context_name>(?:n_[a-z_]+\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('context_name', 'context_name', 'str'), ('number', 'number', 'int')),
         'literals': (b'llama_context:', b'llama_init_from_file:', b'llama_init_from_model:', b'llama_new_context_with_model:'),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_train',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*requested)?[ \\t]*(?:n_ctx_\\w+)[ \\t]*\\([ \\t]*(?P<n_ctx_slot>(?:-?\\d+))[ \\t]*\\)(?:[ \\t]*<|[ \\t]*>)[ \\t]*n_ctx_train\\ \\([ \\t]*(?P<n_ctx_train>(?:-?\\d+))[ \\t]*\\)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*requested)?[ \\t]*(?:n_ctx_\\w+)[ \\t]*\\([ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20}))[ \\t]*\\)(?:[ \\t]*<|[ \\t]*>)[ \\t]*n_ctx_train\\ \\([ \\t]*(?P<n_ctx_train>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('n_ctx_slot', 'n_ctx_slot', 'int'), ('n_ctx_train', 'n_ctx_train', 'int')),
         'literals': (b'n_ctx_train (',),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pipeline',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*pipeline\\ parallelism\\ enabled(?:[ \\t]*\\(n_copies=[ \\t]*(?P<count>(?:-?\\d+))[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*pipeline\\ parallelism\\ enabled(?:[ \\t]*\\(n_copies=[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'pipeline parallelism enabled',),
         'anywhere': False,
@@ -435,7 +435,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_debug',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*enumerating\\ backends|[ \\t]*backend_ptrs\\.size\\(\\)[ \\t]*=[ \\t]*(?:-?\\d+)|[ \\t]*(?:worst-case\\b)[ \\t]*:[ \\t]*(?:[^\\s].*)|[ \\t]*(?:max_nodes\\b)[ \\t]*=[ \\t]*(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*enumerating\\ backends|[ \\t]*backend_ptrs\\.size\\(\\)[ \\t]*=[ \\t]*(?:-?\\d{1,20})|[ \\t]*(?:worst-case\\b)[ \\t]*:[ \\t]*(?:[^\\s].*)|[ \\t]*(?:max_nodes\\b)[ \\t]*=[ \\t]*(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (),
         'literals': (b'llama_context: ', b'sched_reserve: worst', b'sched_reserve: max_'),
         'anywhere': False,
@@ -455,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'generate',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*n_ctx[ \\t]*=[ \\t]*(?P<n_ctx>(?:-?\\d+))[ \\t]*,[ \\t]*n_batch[ \\t]*=[ \\t]*(?P<n_batch>(?:-?\\d+))[ \\t]*,[ \\t]*n_predict[ \\t]*=[ \\t]*(?P<n_predict>(?:-?\\d+))[ \\t]*,[ \\t]*n_keep[ \\t]*=[ \\t]*(?P<n_keep>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*n_ctx[ \\t]*=[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_batch[ \\t]*=[ \\t]*(?P<n_batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_predict[ \\t]*=[ \\t]*(?P<n_predict>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_keep[ \\t]*=[ \\t]*(?P<n_keep>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('n_ctx', 'n_ctx', 'int'), ('n_batch', 'n_batch', 'int'), ('n_predict', 'n_predict', 'int'), ('n_keep', 'n_keep', 'int')),
         'literals': (b', n_predict = ',),
         'anywhere': False,
@@ -465,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_temp',
-        'pattern': '(?:(?:[ \\t]*sampling\\ parameters:|[ \\t]*sampling:))?(?:[ \\t]*(?P<before_temp>(?:(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)))?[ \\t]*temp[ \\t]*=[ \\t]*(?P<temperature>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d+)))?(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:(?:[ \\t]*sampling\\ parameters:|[ \\t]*sampling:))?(?:[ \\t]*(?P<before_temp>(?:(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)))?[ \\t]*temp[ \\t]*=[ \\t]*(?P<temperature>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d{1,20})))?(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('before_temp', 'before_temp', 'str'), ('temperature', 'temperature', 'float'), ('mirostat', 'mirostat', 'int')),
         'literals': (b' temp = ',),
         'anywhere': False,
@@ -475,7 +475,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_mirostat',
-        'pattern': '[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d+))[ \\t]*,[ \\t]*mirostat_lr[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*mirostat_lr[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('mirostat', 'mirostat', 'int'),),
         'literals': (b'\tmirostat = ', b' mirostat_lr = '),
         'anywhere': False,
@@ -535,7 +535,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<fit_name>(?:\\(.+\\)(?=:\\s+-?\\d+ total)))[ \\t]*:[ \\t]*(?P<total_mib>(?:-?\\d+))[ \\t]*total,[ \\t]*(?P<used_mib>(?:-?\\d+))[ \\t]*used,[ \\t]*(?P<fit_free>(?:-?\\d+))(?:[ \\t]*free\\ vs\\.\\ target\\ of[ \\t]*(?P<target_mib>(?:-?\\d+))|[ \\t]*surplus|[ \\t]*(?P<deficit>deficit))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<fit_name>(?:\\(.+\\)(?=:\\s+-?\\d+ total)))[ \\t]*:[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*total,[ \\t]*(?P<used_mib>(?:-?\\d{1,20}))[ \\t]*used,[ \\t]*(?P<fit_free>(?:-?\\d{1,20}))(?:[ \\t]*free\\ vs\\.\\ target\\ of[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))|[ \\t]*surplus|[ \\t]*(?P<deficit>deficit))[ \\t]*\\Z',
         'fields': (('device', 'device', 'str'), ('fit_name', 'fit_name', 'str'), ('total_mib', 'total_mib', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int'), ('target_mib', 'target_mib', 'int'), ('deficit', 'deficit', 'str')),
         'literals': (b' total, ',),
         'anywhere': False,
@@ -545,7 +545,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_projected',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*projected\\ to\\ use[ \\t]*(?P<projected_mib>(?:-?\\d+))[ \\t]*MiB\\ of(?:[ \\t]*device\\ memory\\ vs\\.[ \\t]*(?P<free_mib>(?:-?\\d+))[ \\t]*MiB\\ of\\ free\\ device\\ memory|[ \\t]*host\\ memory\\ vs\\.[ \\t]*(?P<host_mib>(?:-?\\d+))[ \\t]*MiB\\ of\\ total\\ host\\ memory)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*projected\\ to\\ use[ \\t]*(?P<projected_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of(?:[ \\t]*device\\ memory\\ vs\\.[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ free\\ device\\ memory|[ \\t]*host\\ memory\\ vs\\.[ \\t]*(?P<host_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ total\\ host\\ memory)[ \\t]*\\Z',
         'fields': (('projected_mib', 'projected_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('host_mib', 'host_mib', 'int')),
         'literals': (b'device memory', b'host memory vs.'),
         'anywhere': False,
@@ -555,7 +555,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_unchanged',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*will\\ leave(?:[ \\t]*at\\ least)?[ \\t]*(?P<leave_mib>(?:-?\\d+))[ \\t]*>=[ \\t]*(?P<target_mib>(?:-?\\d+))[ \\t]*MiB\\ of\\ free(?:[ \\t]*device\\ memory,|[ \\t]*memory\\ on\\ all\\ devices,)|[ \\t]*targets\\ for\\ free\\ memory\\ can\\ be\\ met\\ on\\ all\\ devices,)[ \\t]*no\\ changes\\ needed[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*will\\ leave(?:[ \\t]*at\\ least)?[ \\t]*(?P<leave_mib>(?:-?\\d{1,20}))[ \\t]*>=[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ free(?:[ \\t]*device\\ memory,|[ \\t]*memory\\ on\\ all\\ devices,)|[ \\t]*targets\\ for\\ free\\ memory\\ can\\ be\\ met\\ on\\ all\\ devices,)[ \\t]*no\\ changes\\ needed[ \\t]*\\Z',
         'fields': (('leave_mib', 'leave_mib', 'int'), ('target_mib', 'target_mib', 'int')),
         'literals': (b'no changes needed',),
         'anywhere': False,
@@ -565,7 +565,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_short',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*cannot\\ fulfill\\ margin|[ \\t]*cannot\\ meet\\ free\\ memory\\ target)(?:[ \\t]*of[ \\t]*(?P<target_mib>(?:-?\\d+))[ \\t]*MiB,\\ need\\ to\\ reduce\\ device\\ memory\\ by[ \\t]*(?P<short_mib>(?:-?\\d+))[ \\t]*MiB|[ \\t]*(?:s? ?on all devices)[ \\t]*,\\ need\\ to\\ use[ \\t]*(?P<short_mib__2>(?:-?\\d+))[ \\t]*MiB\\ less\\ in\\ total)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*cannot\\ fulfill\\ margin|[ \\t]*cannot\\ meet\\ free\\ memory\\ target)(?:[ \\t]*of[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))[ \\t]*MiB,\\ need\\ to\\ reduce\\ device\\ memory\\ by[ \\t]*(?P<short_mib>(?:-?\\d{1,20}))[ \\t]*MiB|[ \\t]*(?:s? ?on all devices)[ \\t]*,\\ need\\ to\\ use[ \\t]*(?P<short_mib__2>(?:-?\\d{1,20}))[ \\t]*MiB\\ less\\ in\\ total)[ \\t]*\\Z',
         'fields': (('target_mib', 'target_mib', 'int'), ('short_mib', 'short_mib', 'int'), ('short_mib', 'short_mib__2', 'int')),
         'literals': (b'cannot fulfill margin', b'cannot meet free memory target'),
         'anywhere': False,
@@ -575,7 +575,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_context',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*context\\ size\\ reduced\\ from[ \\t]*(?P<from_ctx>(?:-?\\d+))[ \\t]*to[ \\t]*(?P<to_ctx>(?:-?\\d+))(?:[ \\t]*\\->\\ need[ \\t]*(?P<freed_mib>(?:-?\\d+))[ \\t]*MiB\\ less\\ memory\\ in\\ total)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*context\\ size\\ reduced\\ from[ \\t]*(?P<from_ctx>(?:-?\\d{1,20}))[ \\t]*to[ \\t]*(?P<to_ctx>(?:-?\\d{1,20}))(?:[ \\t]*\\->\\ need[ \\t]*(?P<freed_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ less\\ memory\\ in\\ total)?[ \\t]*\\Z',
         'fields': (('from_ctx', 'from_ctx', 'int'), ('to_ctx', 'to_ctx', 'int'), ('freed_mib', 'freed_mib', 'int')),
         'literals': (b'context size reduced from',),
         'anywhere': False,
@@ -595,7 +595,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_dense',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*with\\ only\\ dense\\ weights\\ in\\ device\\ memory\\ there\\ is(?:[ \\t]*a\\ total\\ surplus\\ of|[ \\t]*still\\ a\\ total\\ deficit\\ of)[ \\t]*(?P<freed_mib>(?:-?\\d+))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*with\\ only\\ dense\\ weights\\ in\\ device\\ memory\\ there\\ is(?:[ \\t]*a\\ total\\ surplus\\ of|[ \\t]*still\\ a\\ total\\ deficit\\ of)[ \\t]*(?P<freed_mib>(?:-?\\d{1,20}))[ \\t]*MiB[ \\t]*\\Z',
         'fields': (('freed_mib', 'freed_mib', 'int'),),
         'literals': (b'in device memory there is',),
         'anywhere': False,
@@ -605,7 +605,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_layers',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<layers_name>(?:\\(.+\\)(?=:\\s+\\d+ layers)))[ \\t]*:[ \\t]*(?P<layers>(?:-?\\d+))[ \\t]*layers(?:[ \\t]*\\([ \\t]*(?P<overflow>(?:-?\\d+))[ \\t]*overflowing\\))?[ \\t]*,[ \\t]*(?P<used_mib>(?:-?\\d+))[ \\t]*MiB\\ used,[ \\t]*(?P<fit_free>(?:-?\\d+))[ \\t]*MiB\\ free[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<layers_name>(?:\\(.+\\)(?=:\\s+\\d+ layers)))[ \\t]*:[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*\\([ \\t]*(?P<overflow>(?:-?\\d{1,20}))[ \\t]*overflowing\\))?[ \\t]*,[ \\t]*(?P<used_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ used,[ \\t]*(?P<fit_free>(?:-?\\d{1,20}))[ \\t]*MiB\\ free[ \\t]*\\Z',
         'fields': (('device', 'device', 'str'), ('layers_name', 'layers_name', 'str'), ('layers', 'layers', 'int'), ('overflow', 'overflow', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int')),
         'literals': (b' MiB used, ',),
         'anywhere': False,

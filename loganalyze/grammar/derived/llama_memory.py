@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_size',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d+))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d+))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d+))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d+)))?[ \\t]*seqs)?[ \\t]*\\),[ \\t]*K\\ \\([ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*V\\ \\([ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d{1,20})))?[ \\t]*seqs)?[ \\t]*\\),[ \\t]*K\\ \\([ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*V\\ \\([ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_k', 'type_k', 'str'), ('k_mib', 'k_mib', 'float'), ('type_v', 'type_v', 'str'), ('v_mib', 'v_mib', 'float')),
         'literals': (b' cells, ',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'rs_size',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d+))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d+))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d+))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d+)))?[ \\t]*seqs(?:[ \\t]*(?:-?\\d+)[ \\t]*rs_seq)?)?[ \\t]*\\),[ \\t]*R\\ \\([ \\t]*(?P<type_r>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*S\\ \\([ \\t]*(?P<type_s>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d{1,20})))?[ \\t]*seqs(?:[ \\t]*(?:-?\\d{1,20})[ \\t]*rs_seq)?)?[ \\t]*\\),[ \\t]*R\\ \\([ \\t]*(?P<type_r>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*S\\ \\([ \\t]*(?P<type_s>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_r', 'type_r', 'str'), ('k_mib', 'k_mib', 'float'), ('type_s', 'type_s', 'str'), ('v_mib', 'v_mib', 'float')),
         'literals': (b' cells, ',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_init',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*kv_size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d+))[ \\t]*,(?:[ \\t]*offload[ \\t]*=[ \\t]*(?P<offload>(?:-?\\d+))[ \\t]*,)?[ \\t]*type_k[ \\t]*=[ \\t]*'[ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*type_v[ \\t]*=[ \\t]*'[ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*n_layer[ \\t]*=[ \\t]*(?P<layers>(?:-?\\d+))(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*kv_size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*,(?:[ \\t]*offload[ \\t]*=[ \\t]*(?P<offload>(?:-?\\d{1,20}))[ \\t]*,)?[ \\t]*type_k[ \\t]*=[ \\t]*'[ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*type_v[ \\t]*=[ \\t]*'[ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*n_layer[ \\t]*=[ \\t]*(?P<layers>(?:-?\\d{1,20}))(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
         'fields': (('cells', 'cells', 'int'), ('offload', 'offload', 'int'), ('type_k', 'type_k', 'str'), ('type_v', 'type_v', 'str'), ('layers', 'layers', 'int')),
         'literals': (b'kv_size = ',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_swa',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*creating[ \\t]*(?P<swa>(?:(?:non-)?SWA\\b))[ \\t]*KV\\ cache,\\ size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d+))[ \\t]*cells[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*creating[ \\t]*(?P<swa>(?:(?:non-)?SWA\\b))[ \\t]*KV\\ cache,\\ size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells[ \\t]*\\Z',
         'fields': (('swa', 'swa', 'str'), ('cells', 'cells', 'int')),
         'literals': (b'KV cache, size',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_layer',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d+))[ \\t]*:[ \\t]*dev[ \\t]*=[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*dev[ \\t]*=[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\Z',
         'fields': (('index', 'index', 'int'), ('device', 'device', 'str')),
         'literals': (b': dev = ',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_rotation',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?:(?:n|attn)_rot_[kv]\\b)[ \\t]*=[ \\t]*(?:-?\\d+)[ \\t]*,[ \\t]*n_embd_head_k_all[ \\t]*=[ \\t]*(?:-?\\d+)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?:(?:n|attn)_rot_[kv]\\b)[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,[ \\t]*n_embd_head_k_all[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
         'fields': (),
         'literals': (b'n_embd_head_k_all',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_splits',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ splits(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d+))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d+))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d+))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d+))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ splits(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d{1,20}))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d{1,20}))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d{1,20}))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
         'fields': (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'graph splits',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_nodes',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ nodes(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d+))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d+))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d+))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d+))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ nodes(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d{1,20}))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d{1,20}))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d{1,20}))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
         'fields': (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'graph nodes',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_line',
-        'pattern': '[ \\t]*sched_reserve:[ \\t]*graph(?:[ \\t]*\\(pp\\ bs=[ \\t]*(?P<batch>(?:-?\\d+))[ \\t]*,[ \\t]*tg\\ bs=[ \\t]*(?:-?\\d+)[ \\t]*\\))?[ \\t]*:[ \\t]*nodes[ \\t]*=[ \\t]*(?P<nodes>(?:-?\\d+))(?:[ \\t]*/[ \\t]*(?P<nodes_one>(?:-?\\d+)))?[ \\t]*,[ \\t]*splits[ \\t]*=[ \\t]*(?P<graphs>(?:-?\\d+))(?:[ \\t]*/[ \\t]*(?P<graphs_one>(?:-?\\d+)))?[ \\t]*,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*sched_reserve:[ \\t]*graph(?:[ \\t]*\\(pp\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*tg\\ bs=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))?[ \\t]*:[ \\t]*nodes[ \\t]*=[ \\t]*(?P<nodes>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<nodes_one>(?:-?\\d{1,20})))?[ \\t]*,[ \\t]*splits[ \\t]*=[ \\t]*(?P<graphs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<graphs_one>(?:-?\\d{1,20})))?[ \\t]*,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('batch', 'batch', 'int'), ('nodes', 'nodes', 'int'), ('nodes_one', 'nodes_one', 'int'), ('graphs', 'graphs', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'sched_reserve: graph',),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'reserve',
-        'pattern': '[ \\t]*sched_reserve:(?:[ \\t]*reserving\\ \\.\\.\\.|[ \\t]*reserving\\ full\\ memory\\ module|[ \\t]*reserve\\ took[ \\t]*(?P<reserve_ms>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms,\\ sched\\ copies[ \\t]*=[ \\t]*(?P<copies>(?:-?\\d+)))[ \\t]*\\Z',
+        'pattern': '[ \\t]*sched_reserve:(?:[ \\t]*reserving\\ \\.\\.\\.|[ \\t]*reserving\\ full\\ memory\\ module|[ \\t]*reserve\\ took[ \\t]*(?P<reserve_ms>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms,\\ sched\\ copies[ \\t]*=[ \\t]*(?P<copies>(?:-?\\d{1,20})))[ \\t]*\\Z',
         'fields': (('reserve_ms', 'reserve_ms', 'float'), ('copies', 'copies', 'int')),
         'literals': (b'sched_reserve:',),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<total_mib>(?:-?\\d+))[ \\t]*=[ \\t]*(?P<free_mib>(?:-?\\d+))[ \\t]*\\+[ \\t]*\\([ \\t]*(?P<self_mib>(?:-?\\d+))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d+))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d+))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d+))[ \\t]*\\)[ \\t]*\\+[ \\t]*(?P<unaccounted_mib>(?:-?\\d+))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*\\([ \\t]*(?P<self_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\+[ \\t]*(?P<unaccounted_mib>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
         'fields': (('row_name', 'row_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int'), ('unaccounted_mib', 'unaccounted_mib', 'int')),
         'literals': (b'breakdown_print: |',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_host',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<self_mib>(?:-?\\d+))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d+))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d+))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d+))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<self_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
         'fields': (('row_name', 'row_name', 'str'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int')),
         'literals': (b'breakdown_print: |',),
         'anywhere': False,

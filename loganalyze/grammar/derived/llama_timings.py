@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'mem_per_token',
-        'pattern': '[ \\t]*(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*mem\\ per\\ token[ \\t]*=[ \\t]*(?P<mem_per_token_bytes>(?:-?\\d+))[ \\t]*bytes[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*mem\\ per\\ token[ \\t]*=[ \\t]*(?P<mem_per_token_bytes>(?:-?\\d{1,20}))[ \\t]*bytes[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('mem_per_token_bytes', 'mem_per_token_bytes', 'int')),
         'literals': (b'mem per token',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sample_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'sample time', b'sampling time'),
         'anywhere': True,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'samplers_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*samplers\\ time[ \\t]*=[ \\t]*(?P<samplers_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<samplers_tokens>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*samplers\\ time[ \\t]*=[ \\t]*(?P<samplers_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<samplers_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('samplers_ms', 'samplers_ms', 'number'), ('samplers_tokens', 'samplers_tokens', 'int')),
         'literals': (b'samplers time',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'total_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d+))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graphs_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*graphs\\ reused[ \\t]*=[ \\t]*(?P<graphs_reused>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*graphs\\ reused[ \\t]*=[ \\t]*(?P<graphs_reused>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('func', 'func', 'str'), ('graphs_reused', 'graphs_reused', 'int')),
         'literals': (b'graphs reused',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_sample',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'sample time', b'sampling time'),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_prompt',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_eval',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d+))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_total',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d+))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'yaml_count',
-        'pattern': '[ \\t]*(?P<yaml_key>(?:[ \\t]*n_eval:|[ \\t]*n_p_eval:|[ \\t]*n_sample:|[ \\t]*t_eval_us:|[ \\t]*t_load_us:|[ \\t]*t_p_eval_us:|[ \\t]*t_sample_us:))[ \\t]*(?P<yaml_value>(?:-?\\d+))(?:[ \\t]*\\#[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<yaml_key>(?:[ \\t]*n_eval:|[ \\t]*n_p_eval:|[ \\t]*n_sample:|[ \\t]*t_eval_us:|[ \\t]*t_load_us:|[ \\t]*t_p_eval_us:|[ \\t]*t_sample_us:))[ \\t]*(?P<yaml_value>(?:-?\\d{1,20}))(?:[ \\t]*\\#[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('yaml_key', 'yaml_key', 'str'), ('yaml_value', 'yaml_value', 'int')),
         'literals': (b'n_eval:', b'n_p_eval:', b'n_sample:', b't_eval_us:', b't_load_us:', b't_p_eval_us:', b't_sample_us:'),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_encoded',
-        'pattern': 'encoded[ \\t]*(?P<encoded_tokens>(?:-?\\d+))[ \\t]*tokens\\ in[ \\t]*(?P<encoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<encoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'encoded[ \\t]*(?P<encoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<encoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<encoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('encoded_tokens', 'encoded_tokens', 'int'), ('encoded_s', 'encoded_s', 'number'), ('encoded_tps', 'encoded_tps', 'number')),
         'literals': (b'seconds, speed:',),
         'anywhere': True,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_decoded',
-        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d+))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         'literals': (b'seconds, speed:',),
         'anywhere': True,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_count',
-        'pattern': '[ \\t]*(?P<spec_key>(?:[ \\t]*n_draft|[ \\t]*n_predict|[ \\t]*n_drafted|[ \\t]*n_accept))[ \\t]*=[ \\t]*(?P<spec_value>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<spec_key>(?:[ \\t]*n_draft|[ \\t]*n_predict|[ \\t]*n_drafted|[ \\t]*n_accept))[ \\t]*=[ \\t]*(?P<spec_value>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('spec_key', 'spec_key', 'str'), ('spec_value', 'spec_value', 'int')),
         'literals': (b'n_draft   =', b'n_draft =', b'n_predict =', b'n_drafted =', b'n_accept  =', b'n_accept ='),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'simple_decoded',
-        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d+))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         'literals': (b'tokens in',),
         'anywhere': True,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_client',
-        'pattern': 'Client[ \\t]*(?P<client>(?:-?\\d+))[ \\t]*,\\ seq[ \\t]*(?P<sequence>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<sequences>(?:-?\\d+))[ \\t]*,\\ prompt[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*t,\\ response[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*t,\\ time[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s,\\ cache\\ miss[ \\t]*(?P<cache_miss>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': 'Client[ \\t]*(?P<client>(?:-?\\d{1,20}))[ \\t]*,\\ seq[ \\t]*(?P<sequence>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<sequences>(?:-?\\d{1,20}))[ \\t]*,\\ prompt[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*t,\\ response[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*t,\\ time[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s,\\ cache\\ miss[ \\t]*(?P<cache_miss>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('client', 'client', 'int'), ('sequence', 'sequence', 'int'), ('sequences', 'sequences', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'number'), ('tps', 'tps', 'number'), ('cache_miss', 'cache_miss', 'int')),
         'literals': (b't/s, cache miss',),
         'anywhere': True,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_total',
-        'pattern': '[ \\t]*(?P<parallel_what>(?:[ \\t]*Total\\ prompt\\ tokens:|[ \\t]*Total\\ gen\\ tokens:))[ \\t]*(?P<total_count>(?:-?\\d+))[ \\t]*,\\ speed:[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<parallel_what>(?:[ \\t]*Total\\ prompt\\ tokens:|[ \\t]*Total\\ gen\\ tokens:))[ \\t]*(?P<total_count>(?:-?\\d{1,20}))[ \\t]*,\\ speed:[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('parallel_what', 'parallel_what', 'str'), ('total_count', 'total_count', 'int'), ('tps', 'tps', 'number')),
         'literals': (b', speed:',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_decoded',
-        'pattern': '(?P<media>(?:[ \\t]*image/slice|[ \\t]*image\\ slice|[ \\t]*audio\\ slice|[ \\t]*image|[ \\t]*audio))[ \\t]*decoded(?:[ \\t]*\\(batch[ \\t]*(?:-?\\d+)[ \\t]*/[ \\t]*(?:-?\\d+)[ \\t]*\\))?[ \\t]*in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '(?P<media>(?:[ \\t]*image/slice|[ \\t]*image\\ slice|[ \\t]*audio\\ slice|[ \\t]*image|[ \\t]*audio))[ \\t]*decoded(?:[ \\t]*\\(batch[ \\t]*(?:-?\\d{1,20})[ \\t]*/[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))?[ \\t]*in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
         'fields': (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number')),
         'literals': (b'image decoded', b'audio decoded'),
         'anywhere': True,
@@ -325,12 +325,22 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_segments',
-        'pattern': '[ \\t]*(?:[A-Za-z_][A-Za-z0-9_]*(?=:))[ \\t]*:(?:[ \\t]*all[ \\t]*(?:-?\\d+)[ \\t]*segments|[ \\t]*(?:-?\\d+)[ \\t]*segments|[ \\t]*step[ \\t]*(?:-?\\d+)[ \\t]*of[ \\t]*(?:-?\\d+))[ \\t]*encoded\\ in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:[A-Za-z_][A-Za-z0-9_]*(?=:))[ \\t]*:(?:[ \\t]*all[ \\t]*(?:-?\\d{1,20})[ \\t]*segments|[ \\t]*(?:-?\\d{1,20})[ \\t]*segments|[ \\t]*step[ \\t]*(?:-?\\d{1,20})[ \\t]*of[ \\t]*(?:-?\\d{1,20}))[ \\t]*encoded\\ in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
         'fields': (('media_ms', 'media_ms', 'number'),),
         'literals': (b'segments encoded in', b'encoded in'),
         'anywhere': False,
         'heads': (),
         'since': 'b2147',
+        'until': None,
+    },
+    {
+        'name': 'prompt_count',
+        'pattern': 'number\\ of\\ tokens\\ in\\ prompt[ \\t]*=[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'fields': (('prompt_tokens', 'prompt_tokens', 'int'),),
+        'literals': (b'number of tokens in prompt',),
+        'anywhere': True,
+        'heads': (b'number of tokens in prompt',),
+        'since': 'b1',
         'until': None,
     },
     {
@@ -345,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tokens_consumed',
-        'pattern': 'Tokens\\ consumed\\ so\\ far\\ =[ \\t]*(?P<n_ctx_used>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': 'Tokens\\ consumed\\ so\\ far\\ =[ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int')),
         'literals': (b'Tokens consumed so far =',),
         'anywhere': True,
@@ -365,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'python_prefix',
-        'pattern': 'Llama\\.generate:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d+)))?(?:[ \\t]*prefix\\-match\\ hit|[ \\t]*prefix\\-match\\ found)(?:[ \\t]*,[ \\t]*remaining[ \\t]*(?P<remaining_tokens>(?:-?\\d+))[ \\t]*prompt\\ tokens\\ to\\ eval)?[ \\t]*\\Z',
+        'pattern': 'Llama\\.generate:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d{1,20})))?(?:[ \\t]*prefix\\-match\\ hit|[ \\t]*prefix\\-match\\ found)(?:[ \\t]*,[ \\t]*remaining[ \\t]*(?P<remaining_tokens>(?:-?\\d{1,20}))[ \\t]*prompt\\ tokens\\ to\\ eval)?[ \\t]*\\Z',
         'fields': (('cached_tokens', 'cached_tokens', 'int'), ('remaining_tokens', 'remaining_tokens', 'int')),
         'literals': (b'Llama.generate:',),
         'anywhere': True,
@@ -395,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'llamafile_prompt',
-        'pattern': 'evaluated[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*prompt\\ tokens\\ in[ \\t]*(?P<prompt_us>(?:-?\\d+))[ \\t]*us\\ at[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec[ \\t]*\\Z',
+        'pattern': 'evaluated[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*prompt\\ tokens\\ in[ \\t]*(?P<prompt_us>(?:-?\\d{1,20}))[ \\t]*us\\ at[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec[ \\t]*\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_us', 'prompt_us', 'int'), ('prompt_tps', 'prompt_tps', 'number')),
         'literals': (b'prompt tokens in',),
         'anywhere': True,
@@ -405,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'llamafiler_prefill',
-        'pattern': 'prefilled[ \\t]*(?P<prefilled_tokens>(?:-?\\d+))[ \\t]*tokens\\ \\(after\\ keeping[ \\t]*(?P<kept_tokens>(?:-?\\d+))[ \\t]*,\\ discarding[ \\t]*(?P<discarded_tokens>(?:-?\\d+))[ \\t]*,\\ relocating[ \\t]*(?P<relocated_tokens>(?:-?\\d+))[ \\t]*,\\ and\\ evaluating[ \\t]*(?P<evaluated_tokens>(?:-?\\d+))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': 'prefilled[ \\t]*(?P<prefilled_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ \\(after\\ keeping[ \\t]*(?P<kept_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ discarding[ \\t]*(?P<discarded_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ relocating[ \\t]*(?P<relocated_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ and\\ evaluating[ \\t]*(?P<evaluated_tokens>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('prefilled_tokens', 'prefilled_tokens', 'int'), ('kept_tokens', 'kept_tokens', 'int'), ('discarded_tokens', 'discarded_tokens', 'int'), ('relocated_tokens', 'relocated_tokens', 'int'), ('evaluated_tokens', 'evaluated_tokens', 'int')),
         'literals': (b'tokens (after keeping',),
         'anywhere': True,
@@ -445,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold',
-        'pattern': '(?:[ \\t]*Time\\ Taken\\ \\-|[ \\t]*ContextLimit:[ \\t]*(?P<n_ctx_used>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d+))[ \\t]*,|[ \\t]*CtxLimit:[ \\t]*(?P<n_ctx_used__2>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<n_ctx__2>(?:-?\\d+))[ \\t]*,)(?:[ \\t]*Amt:[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d+))[ \\t]*,)?(?:[ \\t]*Init:[ \\t]*(?P<init_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,)?(?:[ \\t]*Processing:|[ \\t]*Process:)[ \\t]*(?P<prompt_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<prompt_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,(?:[ \\t]*Generation:|[ \\t]*Generate:)[ \\t]*(?P<eval_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<eval_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,[ \\t]*Total:[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<total_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<total_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*Time\\ Taken\\ \\-|[ \\t]*ContextLimit:[ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*,|[ \\t]*CtxLimit:[ \\t]*(?P<n_ctx_used__2>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx__2>(?:-?\\d{1,20}))[ \\t]*,)(?:[ \\t]*Amt:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*,)?(?:[ \\t]*Init:[ \\t]*(?P<init_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,)?(?:[ \\t]*Processing:|[ \\t]*Process:)[ \\t]*(?P<prompt_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<prompt_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,(?:[ \\t]*Generation:|[ \\t]*Generate:)[ \\t]*(?P<eval_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<eval_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,[ \\t]*Total:[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<total_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<total_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*\\Z',
         'fields': (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int'), ('n_ctx_used', 'n_ctx_used__2', 'int'), ('n_ctx', 'n_ctx__2', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int'), ('init_s', 'init_s', 'number'), ('prompt_s', 'prompt_s', 'number'), ('prompt_ms_per_token', 'prompt_ms_per_token', 'number'), ('prompt_tps', 'prompt_tps', 'number'), ('eval_s', 'eval_s', 'number'), ('eval_ms_per_token', 'eval_ms_per_token', 'number'), ('eval_tps', 'eval_tps', 'number'), ('total_s', 'total_s', 'number'), ('total_ms_per_token', 'total_ms_per_token', 'number'), ('total_tps', 'total_tps', 'number')),
         'literals': (b'Processing:', b'Process:'),
         'anywhere': True,
@@ -455,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_prompt',
-        'pattern': 'Processing\\ Prompt(?:[ \\t]*\\[[ \\t]*(?:[^\\s]+)[ \\t]*\\])?[ \\t]*\\([ \\t]*(?P<done_tokens>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*tokens\\)(?:[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d+))[ \\t]*tokens\\))?[ \\t]*\\Z',
+        'pattern': 'Processing\\ Prompt(?:[ \\t]*\\[[ \\t]*(?:[^\\s]+)[ \\t]*\\])?[ \\t]*\\([ \\t]*(?P<done_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\)(?:[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\))?[ \\t]*\\Z',
         'fields': (('done_tokens', 'done_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         'literals': (b'Processing Prompt',),
         'anywhere': True,
@@ -465,7 +475,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_generating',
-        'pattern': '[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d+))[ \\t]*tokens\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\)[ \\t]*\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         'literals': (b'Generating (',),
         'anywhere': False,
@@ -475,7 +485,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_shift',
-        'pattern': '\\[[ \\t]*Context\\ Shifting:\\ Erased[ \\t]*(?P<n_discard>(?:-?\\d+))[ \\t]*tokens\\ at\\ position[ \\t]*(?:-?\\d+)[ \\t]*\\][ \\t]*\\Z',
+        'pattern': '\\[[ \\t]*Context\\ Shifting:\\ Erased[ \\t]*(?P<n_discard>(?:-?\\d{1,20}))[ \\t]*tokens\\ at\\ position[ \\t]*(?:-?\\d{1,20})[ \\t]*\\][ \\t]*\\Z',
         'fields': (('n_discard', 'n_discard', 'int'),),
         'literals': (b'Context Shifting: Erased',),
         'anywhere': True,
@@ -485,7 +495,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_draft',
-        'pattern': '\\([ \\t]*Draft\\ Results\\ \\-\\ Success:[ \\t]*(?P<draft_accepted>(?:-?\\d+))[ \\t]*,\\ Failure:[ \\t]*(?P<draft_failed>(?:-?\\d+))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '\\([ \\t]*Draft\\ Results\\ \\-\\ Success:[ \\t]*(?P<draft_accepted>(?:-?\\d{1,20}))[ \\t]*,\\ Failure:[ \\t]*(?P<draft_failed>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('draft_accepted', 'draft_accepted', 'int'), ('draft_failed', 'draft_failed', 'int')),
         'literals': (b'Draft Results - Success:',),
         'anywhere': True,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'device_alloc',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*allocating[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ on\\ device[ \\t]*(?P<index>(?:-?\\d+))[ \\t]*:[ \\t]*(?P<call>(?:[A-Za-z_]+))[ \\t]*failed:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*allocating[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ on\\ device[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*(?P<call>(?:[A-Za-z_]+))[ \\t]*failed:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('mib', 'mib', 'float'), ('index', 'index', 'int'), ('call', 'call', 'str')),
         'literals': (b'MiB on device',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'buffer_alloc',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate(?:[ \\t]*(?P<buffer_device>(?:(?!buffer of )[A-Za-z_][^\\s]*)))?[ \\t]*buffer\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate(?:[ \\t]*(?P<buffer_device>(?:(?!buffer of )[A-Za-z_][^\\s]*)))?[ \\t]*buffer\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('buffer_device', 'buffer_device', 'str'), ('n_bytes', 'n_bytes', 'int')),
         'literals': (b'failed to allocate',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pool_full',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*not\\ enough\\ space\\ in\\ the(?:[ \\t]*context's|[ \\t]*scratch)[ \\t]*memory\\ pool\\ \\(needed[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*,[ \\t]*available[ \\t]*(?:-?\\d+)[ \\t]*\\)[ \\t]*\\Z",
+        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*not\\ enough\\ space\\ in\\ the(?:[ \\t]*context's|[ \\t]*scratch)[ \\t]*memory\\ pool\\ \\(needed[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*available[ \\t]*(?:-?\\d{1,20})[ \\t]*\\)[ \\t]*\\Z",
         'fields': (('n_bytes', 'n_bytes', 'int'),),
         'literals': (b'not enough space in the',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_error_old',
-        'pattern': '[ \\t]*CUDA\\ error[ \\t]*(?P<error_code>(?:-?\\d+))[ \\t]*at[ \\t]*(?P<where>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:[ \\t]*(?P<reason>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*CUDA\\ error[ \\t]*(?P<error_code>(?:-?\\d{1,20}))[ \\t]*at[ \\t]*(?P<where>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:[ \\t]*(?P<reason>(?:[^\\s].*))[ \\t]*\\Z',
         'fields': (('error_code', 'error_code', 'int'), ('where', 'where', 'str'), ('reason', 'reason', 'str')),
         'literals': (b'CUDA error',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_where',
-        'pattern': '[ \\t]*current\\ device:[ \\t]*(?P<index>(?:-?\\d+))(?:[ \\t]*,[ \\t]*in\\ function[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*current\\ device:[ \\t]*(?P<index>(?:-?\\d{1,20}))(?:[ \\t]*,[ \\t]*in\\ function[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('index', 'index', 'int'),),
         'literals': (b'current device:',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_alloc',
-        'pattern': '[ \\t]*ggml_vulkan:[ \\t]*(?P<vulkan_memory>(?:(?:Device memory|Memory)\\b))[ \\t]*allocation\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*failed\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*ggml_vulkan:[ \\t]*(?P<vulkan_memory>(?:(?:Device memory|Memory)\\b))[ \\t]*allocation\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*failed\\.[ \\t]*\\Z',
         'fields': (('vulkan_memory', 'vulkan_memory', 'str'), ('n_bytes', 'n_bytes', 'int')),
         'literals': (b'allocation of size',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_alloc_bytes',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate\\ Metal\\ buffer\\ of[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*bytes[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate\\ Metal\\ buffer\\ of[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*bytes[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('n_bytes', 'n_bytes', 'int'),),
         'literals': (b'failed to allocate Metal buffer of',),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*command\\ buffer[ \\t]*(?:-?\\d+)[ \\t]*failed\\ with\\ status[ \\t]*(?P<status>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*command\\ buffer[ \\t]*(?:-?\\d{1,20})[ \\t]*failed\\ with\\ status[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('status', 'status', 'int'),),
         'literals': (b'failed with status ',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sycl_alloc',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*can't\\ allocate[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*Bytes\\ of\\ memory\\ on[ \\t]*(?P<sycl_where>(?:host|device(?:\\/GPU)?))[ \\t]*\\Z",
+        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*can't\\ allocate[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*Bytes\\ of\\ memory\\ on[ \\t]*(?P<sycl_where>(?:host|device(?:\\/GPU)?))[ \\t]*\\Z",
         'fields': (('n_bytes', 'n_bytes', 'int'), ('sycl_where', 'sycl_where', 'str')),
         'literals': (b'Bytes of memory on',),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlock',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ mlock|[ \\t]*failed\\ to\\ VirtualLock)[ \\t]*(?P<n_bytes>(?:-?\\d+))[ \\t]*\\-byte\\ buffer\\ \\(after\\ previously\\ locking[ \\t]*(?P<locked_bytes>(?:-?\\d+))[ \\t]*bytes\\):[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ mlock|[ \\t]*failed\\ to\\ VirtualLock)[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*\\-byte\\ buffer\\ \\(after\\ previously\\ locking[ \\t]*(?P<locked_bytes>(?:-?\\d{1,20}))[ \\t]*bytes\\):[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('n_bytes', 'n_bytes', 'int'), ('locked_bytes', 'locked_bytes', 'int')),
         'literals': (b'failed to mlock', b'failed to VirtualLock'),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_buffer',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*tensor[ \\t]*(?P<quoted>(?:'[^']*'))[ \\t]*\\([ \\t]*(?:[A-Za-z][A-Za-z0-9_]*)[ \\t]*\\)[ \\t]*\\(and[ \\t]*(?P<n_others>(?:-?\\d+))[ \\t]*others\\)\\ cannot\\ be\\ used\\ with\\ preferred\\ buffer\\ type[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*,[ \\t]*using[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*instead[ \\t]*\\Z",
+        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*tensor[ \\t]*(?P<quoted>(?:'[^']*'))[ \\t]*\\([ \\t]*(?:[A-Za-z][A-Za-z0-9_]*)[ \\t]*\\)[ \\t]*\\(and[ \\t]*(?P<n_others>(?:-?\\d{1,20}))[ \\t]*others\\)\\ cannot\\ be\\ used\\ with\\ preferred\\ buffer\\ type[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*,[ \\t]*using[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*instead[ \\t]*\\Z",
         'fields': (('quoted', 'quoted', 'str'), ('n_others', 'n_others', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         'literals': (b'others) cannot be used with preferred buffer type',),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'flash_elsewhere',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d+))[ \\t]*is\\ assigned\\ to\\ device[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*but\\ the\\ Flash\\ Attention\\ tensor\\ is\\ assigned\\ to\\ device[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\([ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*is\\ assigned\\ to\\ device[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*but\\ the\\ Flash\\ Attention\\ tensor\\ is\\ assigned\\ to\\ device[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\([ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('index', 'index', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         'literals': (b'the Flash Attention tensor',),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'compute_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*ggml_backend_sched_graph_compute_async\\ failed\\ with\\ error[ \\t]*(?P<status>(?:-?\\d+))|[ \\t]*failed\\ to\\ compute\\ graph,\\ compute\\ status:[ \\t]*(?P<status__2>(?:-?\\d+))|[ \\t]*failed\\ to\\ decode,\\ ret[ \\t]*=[ \\t]*(?P<status__3>(?:-?\\d+))|[ \\t]*failed\\ to\\ eval)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*ggml_backend_sched_graph_compute_async\\ failed\\ with\\ error[ \\t]*(?P<status>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ compute\\ graph,\\ compute\\ status:[ \\t]*(?P<status__2>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ decode,\\ ret[ \\t]*=[ \\t]*(?P<status__3>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ eval)[ \\t]*\\Z',
         'fields': (('status', 'status', 'int'), ('status', 'status__2', 'int'), ('status', 'status__3', 'int')),
         'literals': (b'graph_compute_async failed with error', b'failed to compute graph, compute status:', b': failed to decode, ret = ', b': failed to eval'),
         'anywhere': False,

@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gin',
-        'pattern': '[ \\t]*\\[GIN\\][ \\t]*(?:\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*\\-[ \\t]*(?:\\d\\d:\\d\\d:\\d\\d)[ \\t]*\\|[ \\t]*(?P<status>(?:-?\\d+))[ \\t]*\\|[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\|[ \\t]*(?:[^\\s]+)[ \\t]*\\|[ \\t]*(?P<method>(?:[A-Z]+))[ \\t]*(?P<path>(?:[^\\s]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*\\[GIN\\][ \\t]*(?:\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*\\-[ \\t]*(?:\\d\\d:\\d\\d:\\d\\d)[ \\t]*\\|[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\|[ \\t]*(?:[^\\s]+)[ \\t]*\\|[ \\t]*(?P<method>(?:[A-Z]+))[ \\t]*(?P<path>(?:[^\\s]+))[ \\t]*\\Z',
         'fields': (('status', 'status', 'int'), ('duration', 'duration', 'str'), ('method', 'method', 'str'), ('path', 'path', 'str')),
         'literals': (b'[GIN]',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_count',
-        'pattern': '[ \\t]*prompt\\ eval\\ count:[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*token\\(s\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*prompt\\ eval\\ count:[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*token\\(s\\)[ \\t]*\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'),),
         'literals': (b'prompt eval count:',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_count',
-        'pattern': '[ \\t]*eval\\ count:[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*token\\(s\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*eval\\ count:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*token\\(s\\)[ \\t]*\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'),),
         'literals': (b'eval count:',),
         'anywhere': False,

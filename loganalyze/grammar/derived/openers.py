@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_start',
-        'pattern': 'Running\\ chat\\ completion\\ on\\ conversation\\ with[ \\t]*(?P<n_messages>(?:-?\\d+))(?:[ \\t]*messages\\.|[ \\t]*message\\.)[ \\t]*\\Z',
+        'pattern': 'Running\\ chat\\ completion\\ on\\ conversation\\ with[ \\t]*(?P<n_messages>(?:-?\\d{1,20}))(?:[ \\t]*messages\\.|[ \\t]*message\\.)[ \\t]*\\Z',
         'fields': (('n_messages', 'n_messages', 'int'),),
         'literals': (b'Running chat completion on conversation with',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_footer',
-        'pattern': '[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<ttft_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s\\ to\\ first\\ token(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<ttft_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s\\ to\\ first\\ token(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('eval_tps', 'eval_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('ttft_s', 'ttft_s', 'float')),
         'literals': (b's to first token',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'textgen',
-        'pattern': 'Output\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*tokens/s|[ \\t]*it/s)[ \\t]*,[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens(?:[ \\t]*,[ \\t]*context[ \\t]*(?P<prompt_tokens>(?:-?\\d+)))?(?:[ \\t]*,[ \\t]*seed[ \\t]*(?:-?\\d+))?[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': 'Output\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*tokens/s|[ \\t]*it/s)[ \\t]*,[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*,[ \\t]*context[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20})))?(?:[ \\t]*,[ \\t]*seed[ \\t]*(?:-?\\d+))?[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int')),
         'literals': (b'Output generated in',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tabby',
-        'pattern': '(?:[ \\t]*(?:[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:))?[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*Queue:[ \\t]*(?P<queue_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*,[ \\t]*Process:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d+))[ \\t]*cached\\ tokens\\ and[ \\t]*(?P<new_tokens>(?:-?\\d+))[ \\t]*new\\ tokens\\ at)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Generate:(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Context:[ \\t]*(?P<context_tokens>(?:-?\\d+))[ \\t]*tokens[ \\t]*\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*(?:[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:))?[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*Queue:[ \\t]*(?P<queue_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*,[ \\t]*Process:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d{1,20}))[ \\t]*cached\\ tokens\\ and[ \\t]*(?P<new_tokens>(?:-?\\d{1,20}))[ \\t]*new\\ tokens\\ at)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Generate:(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Context:[ \\t]*(?P<context_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('queue_s', 'queue_s', 'float'), ('cached_tokens', 'cached_tokens', 'int'), ('new_tokens', 'new_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('context_tokens', 'context_tokens', 'int')),
         'literals': (b'tokens generated in',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exl_prefill',
-        'pattern': '\\*\\*\\ Length[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*tokens:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '\\*\\*\\ Length[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         'literals': (b'** Length',),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exl_decode',
-        'pattern': '\\*\\*\\ Position[ \\t]*(?P<depth>(?:-?\\d+))[ \\t]*\\+[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '\\*\\*\\ Position[ \\t]*(?P<depth>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
         'fields': (('depth', 'depth', 'int'), ('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         'literals': (b'** Position',),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_prompt',
-        'pattern': 'Prompt:[ \\t]*(?P<prompt_tokens>(?:-?\\d+))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Prompt:[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_generation',
-        'pattern': 'Generation:[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Generation:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_trial',
-        'pattern': 'Trial[ \\t]*(?P<trial>(?:-?\\d+))[ \\t]*:[ \\t]*prompt_tps=[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*generation_tps=[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*peak_memory=[ \\t]*(?P<peak_gb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*total_time=[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
+        'pattern': 'Trial[ \\t]*(?P<trial>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*prompt_tps=[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*generation_tps=[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*peak_memory=[ \\t]*(?P<peak_gb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*total_time=[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
         'fields': (('trial', 'trial', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('peak_gb', 'peak_gb', 'float'), ('total_s', 'total_s', 'float')),
         'literals': (b'generation_tps=',),
         'anywhere': True,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hf_chat',
-        'pattern': '[ \\t]*(?P<output_tokens>(?:-?\\d+))[ \\t]*tokens\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\)[ \\t]*\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float')),
         'literals': (b'tok/s)',),
         'anywhere': False,

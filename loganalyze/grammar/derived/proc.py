@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'swap_device',
-        'pattern': '[ \\t]*(?P<path>(?:\\/[^\\s]{1,300}))[ \\t]*(?P<swap_type>(?:partition|file))[ \\t]*(?P<size>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<priority>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*(?P<path>(?:\\/[^\\s]{1,300}))[ \\t]*(?P<swap_type>(?:partition|file))[ \\t]*(?P<size>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<priority>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('path', 'path', 'str'), ('swap_type', 'swap_type', 'str'), ('size', 'size', 'str'), ('used', 'used', 'str'), ('priority', 'priority', 'int')),
         'literals': (b'partition', b'file'),
         'anywhere': False,

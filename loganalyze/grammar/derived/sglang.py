@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_cache',
-        'pattern': 'KV\\ Cache\\ is\\ allocated\\.(?:[ \\t]*\\#tokens:[ \\t]*(?P<kv_tokens>(?:-?\\d+))[ \\t]*,)?(?:[ \\t]*K\\ size:[ \\t]*(?P<k_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB[ \\t]*,[ \\t]*V\\ size:[ \\t]*(?P<v_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB|[ \\t]*KV\\ size:[ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'KV\\ Cache\\ is\\ allocated\\.(?:[ \\t]*\\#tokens:[ \\t]*(?P<kv_tokens>(?:-?\\d{1,20}))[ \\t]*,)?(?:[ \\t]*K\\ size:[ \\t]*(?P<k_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB[ \\t]*,[ \\t]*V\\ size:[ \\t]*(?P<v_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB|[ \\t]*KV\\ size:[ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int'), ('k_gib', 'k_gib', 'float'), ('v_gib', 'v_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         'literals': (b'KV Cache is allocated.',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'limits',
-        'pattern': 'max_total_num_tokens=[ \\t]*(?P<kv_tokens>(?:-?\\d+))[ \\t]*,[ \\t]*(?P<limit_pairs>(?:[a-z_]+=[^\\n]*))[ \\t]*\\Z',
+        'pattern': 'max_total_num_tokens=[ \\t]*(?P<kv_tokens>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*(?P<limit_pairs>(?:[a-z_]+=[^\\n]*))[ \\t]*\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int'), ('limit_pairs', 'limit_pairs', 'str')),
         'literals': (b'max_total_num_tokens=',),
         'anywhere': True,

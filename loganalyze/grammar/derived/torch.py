@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'oom_old',
-        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\(GPU[ \\t]*(?P<gpu>(?:-?\\d+))[ \\t]*;[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*total\\ capacity(?:[ \\t]*;[ \\t]*(?P<allocated>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<allocated_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*already\\ allocated)?[ \\t]*;[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*free(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\(GPU[ \\t]*(?P<gpu>(?:-?\\d{1,20}))[ \\t]*;[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*total\\ capacity(?:[ \\t]*;[ \\t]*(?P<allocated>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<allocated_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*already\\ allocated)?[ \\t]*;[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*free(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('allocated', 'allocated', 'float'), ('allocated_unit', 'allocated_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str')),
         'literals': (b'Tried to allocate',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'oom',
-        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\.[ \\t]*GPU[ \\t]*(?P<gpu>(?:-?\\d+))(?:[ \\t]*has\\ a\\ total\\ capacity\\ of|[ \\t]*has\\ a\\ total\\ capacty\\ of)[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*of\\ which[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*is\\ free\\.(?:[ \\t]*(?P<oom_tail>(?:[A-Z][^\\n]*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\.[ \\t]*GPU[ \\t]*(?P<gpu>(?:-?\\d{1,20}))(?:[ \\t]*has\\ a\\ total\\ capacity\\ of|[ \\t]*has\\ a\\ total\\ capacty\\ of)[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*of\\ which[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*is\\ free\\.(?:[ \\t]*(?P<oom_tail>(?:[A-Z][^\\n]*)))?[ \\t]*\\Z',
         'fields': (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str'), ('oom_tail', 'oom_tail', 'str')),
         'literals': (b'Tried to allocate',),
         'anywhere': True,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'summary_head',
-        'pattern': '[ \\t]*\\|[ \\t]*CUDA\\ OOMs:[ \\t]*(?P<ooms>(?:-?\\d+))[ \\t]*\\|[ \\t]*cudaMalloc\\ retries:[ \\t]*(?P<retries>(?:-?\\d+))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*\\|[ \\t]*CUDA\\ OOMs:[ \\t]*(?P<ooms>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*cudaMalloc\\ retries:[ \\t]*(?P<retries>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
         'fields': (('ooms', 'ooms', 'int'), ('retries', 'retries', 'int')),
         'literals': (b'cudaMalloc retries:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'summary_row',
-        'pattern': '[ \\t]*\\|(?:[ \\t]*Allocated\\ memory|[ \\t]*GPU\\ reserved\\ memory)[ \\t]*\\|[ \\t]*(?P<current>(?:-?\\d+))[ \\t]*(?P<current_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?P<peak>(?:-?\\d+))[ \\t]*(?P<peak_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*\\|(?:[ \\t]*Allocated\\ memory|[ \\t]*GPU\\ reserved\\ memory)[ \\t]*\\|[ \\t]*(?P<current>(?:-?\\d{1,20}))[ \\t]*(?P<current_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?P<peak>(?:-?\\d{1,20}))[ \\t]*(?P<peak_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
         'fields': (('current', 'current', 'int'), ('current_unit', 'current_unit', 'str'), ('peak', 'peak', 'int'), ('peak_unit', 'peak_unit', 'str')),
         'literals': (b'Allocated memory', b'GPU reserved memory'),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'shards',
-        'pattern': '(?:[ \\t]*Loading\\ checkpoint\\ shards:|[ \\t]*Loading\\ weights:)[ \\t]*(?P<percent>(?:-?\\d+))[ \\t]*%[ \\t]*(?P<bar>(?:\\|[^\\n]*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*Loading\\ checkpoint\\ shards:|[ \\t]*Loading\\ weights:)[ \\t]*(?P<percent>(?:-?\\d{1,20}))[ \\t]*%[ \\t]*(?P<bar>(?:\\|[^\\n]*))[ \\t]*\\Z',
         'fields': (('percent', 'percent', 'int'), ('bar', 'bar', 'str')),
         'literals': (b'Loading checkpoint shards:', b'Loading weights:'),
         'anywhere': True,

@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec',
-        'pattern': 'SpecDecoding\\ metrics:\\ Mean\\ acceptance\\ length:[ \\t]*(?P<accept_len>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*Accepted\\ throughput:[ \\t]*(?P<accepted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Drafted\\ throughput:[ \\t]*(?P<drafted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Accepted:[ \\t]*(?P<accepted>(?:-?\\d+))[ \\t]*tokens[ \\t]*,[ \\t]*Drafted:[ \\t]*(?P<drafted>(?:-?\\d+))[ \\t]*tokens(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'SpecDecoding\\ metrics:\\ Mean\\ acceptance\\ length:[ \\t]*(?P<accept_len>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*Accepted\\ throughput:[ \\t]*(?P<accepted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Drafted\\ throughput:[ \\t]*(?P<drafted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Accepted:[ \\t]*(?P<accepted>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*Drafted:[ \\t]*(?P<drafted>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('accept_len', 'accept_len', 'float'), ('accepted_tps', 'accepted_tps', 'float'), ('drafted_tps', 'drafted_tps', 'float'), ('accepted', 'accepted', 'int'), ('drafted', 'drafted', 'int')),
         'literals': (b'SpecDecoding metrics: Mean acceptance length:',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'blocks',
-        'pattern': '\\#\\ GPU\\ blocks:[ \\t]*(?P<gpu_blocks>(?:-?\\d+))[ \\t]*,[ \\t]*\\#\\ CPU\\ blocks:[ \\t]*(?P<cpu_blocks>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': '\\#\\ GPU\\ blocks:[ \\t]*(?P<gpu_blocks>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*\\#\\ CPU\\ blocks:[ \\t]*(?P<cpu_blocks>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('gpu_blocks', 'gpu_blocks', 'int'), ('cpu_blocks', 'cpu_blocks', 'int')),
         'literals': (b'# GPU blocks:',),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_size',
-        'pattern': '(?:[ \\t]*GPU\\ KV\\ cache\\ size:[ \\t]*(?P<kv_tokens>(?:\\d{1,3}(?:,\\d{3})+|\\d+))[ \\t]*tokens(?:[ \\t]*,)?(?:[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3})+|\\d+))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)?|[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len__2>(?:\\d{1,3}(?:,\\d{3})+|\\d+))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency__2>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*GPU\\ KV\\ cache\\ size:[ \\t]*(?P<kv_tokens>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens(?:[ \\t]*,)?(?:[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)?|[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len__2>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency__2>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)[ \\t]*\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int_comma'), ('max_len', 'max_len', 'int_comma'), ('concurrency', 'concurrency', 'float'), ('max_len', 'max_len__2', 'int_comma'), ('concurrency', 'concurrency__2', 'float')),
         'literals': (b'GPU KV cache size:', b'Maximum concurrency for'),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'preempted',
-        'pattern': 'is\\ preempted\\ by\\ PreemptionMode\\.[ \\t]*(?P<preempt_mode>(?:[A-Z]+))[ \\t]*mode\\ because[ \\t]*(?:[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))[ \\t]*total_num_cumulative_preemption=[ \\t]*(?P<preemptions>(?:-?\\d+))[ \\t]*\\Z',
+        'pattern': 'is\\ preempted\\ by\\ PreemptionMode\\.[ \\t]*(?P<preempt_mode>(?:[A-Z]+))[ \\t]*mode\\ because[ \\t]*(?:[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))[ \\t]*total_num_cumulative_preemption=[ \\t]*(?P<preemptions>(?:-?\\d{1,20}))[ \\t]*\\Z',
         'fields': (('preempt_mode', 'preempt_mode', 'str'), ('preemptions', 'preemptions', 'int')),
         'literals': (b'total_num_cumulative_preemption=',),
         'anywhere': True,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'max_len_too_big',
-        'pattern': "To\\ serve\\ at\\ least\\ one\\ request\\ with\\ the\\ model's\\ max\\ seq\\ len\\ \\([ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3})+|\\d+))[ \\t]*\\),[ \\t]*\\([ \\t]*(?P<need_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\ KV\\ cache\\ is\\ needed,\\ which\\ is\\ larger\\ than\\ the\\ available\\ KV\\ cache\\ memory\\ \\([ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "To\\ serve\\ at\\ least\\ one\\ request\\ with\\ the\\ model's\\ max\\ seq\\ len\\ \\([ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*\\),[ \\t]*\\([ \\t]*(?P<need_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\ KV\\ cache\\ is\\ needed,\\ which\\ is\\ larger\\ than\\ the\\ available\\ KV\\ cache\\ memory\\ \\([ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
         'fields': (('max_len', 'max_len', 'int_comma'), ('need_gib', 'need_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         'literals': (b'GiB KV cache is needed, which is larger than the available KV cache memory (',),
         'anywhere': True,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_oom',
-        'pattern': 'CUDA\\ out\\ of\\ memory\\ occurred\\ when\\ warming\\ up\\ sampler\\ with[ \\t]*(?P<n_requests>(?:-?\\d+))[ \\t]*dummy\\ requests(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'CUDA\\ out\\ of\\ memory\\ occurred\\ when\\ warming\\ up\\ sampler\\ with[ \\t]*(?P<n_requests>(?:-?\\d{1,20}))[ \\t]*dummy\\ requests(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
         'fields': (('n_requests', 'n_requests', 'int'),),
         'literals': (b'CUDA out of memory occurred when warming up sampler with',),
         'anywhere': True,
