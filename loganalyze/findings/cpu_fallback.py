@@ -25,7 +25,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if place.by_choice:
         return clear(CAUSE, f"the CPU by choice ({place.by_choice})")
     if place.ignored is not None and place.weights != "device" and (place.layers_on_gpu or 0) == 0:
-        meant = place.asked not in (None, 0) or place.gpu_seen is not None
+        meant = place.asked not in (None, 0) or place.gpu_seen is not None or _asked_in(place.ignored.text)
         if meant or facts.llama_like:
             return finding(
                 CAUSE, "critical" if meant else "warning", "no GPU is used: the program found none or was built without",
@@ -37,6 +37,11 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if place.weights in ("device", "split"):
         return clear(CAUSE, "layers are on the GPU")
     return _inferred(facts, limits)
+
+
+def _asked_in(text: str) -> bool:
+    """llama.cpp prints its warnings about GPU options only to who used them."""
+    return "option will be ignored" in text or "gpu-layers" in text
 
 
 def _all_on_host(facts: Facts) -> Finding:

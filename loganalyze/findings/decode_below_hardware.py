@@ -33,6 +33,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if ratio >= healthy:
         return clear(CAUSE, text, value=ratio, unit="ratio", threshold=healthy)
     slow = signs.abnormal(facts, limits)
+    if slow and not own and facts.gpu is None and facts.place.weights == "unknown" and facts.llama_like:
+        return cant_tell(CAUSE, text + "; whether all layers are on the card is not known", record.load(facts))
     confidence: Confidence = "high" if own else "low" if facts.expected.bound else "medium"
     return finding(
         CAUSE, "critical" if slow else "warning", text, value=ratio, unit="ratio",

@@ -23,6 +23,8 @@ _OURS = re.compile(
     r"llama|ollama|python|vllm|sglang|kobold|lm.?studio|mlx|gguf|text-gen|tabby|server|main", re.IGNORECASE
 )
 
+_HOST_MEMORY = re.compile(r"system memory|ggml_aligned_malloc|\bCPU buffer|mmap failed", re.IGNORECASE)
+
 
 def find(facts: Facts, limits: Thresholds) -> Finding:
     """Critical when memory ended the run."""
@@ -43,7 +45,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
 
 def _host_allocation(facts: Facts) -> Finding | None:
     for event in facts.events.get("alloc_failed", []):
-        if event.data.get("host") is True and event.data.get("recovered") is not True and facts.failed:
+        in_host = event.data.get("host") is True or _HOST_MEMORY.search(event.text) is not None
+        if in_host and event.data.get("recovered") is not True and facts.failed:
             mib = event.data.get("mib")
             size = f" of {gib(float(mib))}" if isinstance(mib, int | float) else ""
             return finding(

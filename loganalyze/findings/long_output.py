@@ -36,7 +36,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if slow and not long:
         text += ": all that this machine gives, but slower than a person reads"
     return finding(
-        CAUSE, "critical", text, value=seconds, unit="s", threshold=limits.writing_long_s, 
+        CAUSE, "critical", text, value=seconds, unit="s", threshold=limits.writing_long_s,
         explains_s=max(seconds - limits.writing_long_s, 0.1 * seconds),
         evidence=eval_line(timing.slow_write),
         confidence="high" if signs.proven_fast(facts, limits) else "medium",

@@ -19,6 +19,9 @@ from loganalyze.physics.gpu import is_software, recognise
 from loganalyze.physics.tables import Gpu, link_gbs
 from loganalyze.physics.weights import Weights, estimate, kv_bytes_per_token
 
+# Bytes of cache a layer takes per token with grouped queries (8 KV heads of 128 in f16): Llama-3, Mistral, Qwen3.
+KV_PER_LAYER = 4096
+
 
 @dataclass(slots=True)
 class Expected:
@@ -54,7 +57,7 @@ def measure_expected(
         return found
     found.bound = found.weights.basis.startswith("device memory")
     machine = roofline.Machine(_backend(run, found.cards), found.cards, link_gbs=_link(run))
-    kv = _kv_gb(run, timing)
+    kv = _kv_gb(run, timing, found.weights.layers)
     found.decode = roofline.decode(found.weights, machine, kv_gb=kv, accepted=found.accepted)
     if place.host_share:
         found.placed = roofline.decode(
@@ -115,12 +118,14 @@ def _backend(run: Run, cards: tuple[Gpu, ...]) -> str:
     return {"NVIDIA": "CUDA", "AMD": "ROCm", "Intel": "SYCL", "Apple": "Metal"}.get(cards[0].vendor, "CUDA")
 
 
-def _kv_gb(run: Run, timing: Timing) -> float:
+def _kv_gb(run: Run, timing: Timing, layers: int) -> float:
     setup = run.setup
     per_token = kv_bytes_per_token(setup.n_layer, setup.n_embd_k_gqa, setup.n_embd_v_gqa, setup.type_k, setup.type_v)
     request = timing.slow_write
-    if per_token is None or request is None:
+    if request is None:
         return 0.0
+    if per_token is None:
+        per_token = KV_PER_LAYER * layers
     context = (request.prompt_tokens or 0) + (request.cached_tokens or 0) + (request.output_tokens or 0) / 2
     return per_token * context / 1e9
 
