@@ -150,7 +150,7 @@ def _unit_line_of(current: Table, other: Table) -> bool:
 def read_row(line: bytes, table: Table) -> dict[str, Any] | None:
     """Cells by position name (``date``, ``time`` as printed), or None when the line is no row of ``table``."""
     words = _WORDS.findall(line.replace(b"^C", b" "))
-    if len(words) != len(table.columns):
+    if len(words) != len(table.columns) or not table.targets:
         return None
     row: dict[str, Any] = {}
     for name, at in {**table.targets, **_stamps(table)}.items():

@@ -24,7 +24,7 @@ def finish(table: Table, segment: Segment) -> Capture | None:
 
     if not table.frames:
         return None
-    frame = pl.concat(table.frames, how="vertical", rechunk=False)
+    frame = pl.concat(table.frames, how="diagonal", rechunk=False)
     table.frames.clear()
     if not frame["line"].is_sorted():
         frame = frame.sort("line")

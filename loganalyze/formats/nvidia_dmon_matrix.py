@@ -156,6 +156,8 @@ def _values(plan: Layout, table: Table) -> tuple[dict[str, pl.Series], NDArray[n
     import polars as pl
 
     places, width = _places(plan, table)
+    if not places:
+        return {}, ~plan.good | plan.good
     raw = pl.read_csv(
         plan.text,
         has_header=False,

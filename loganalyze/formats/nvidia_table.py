@@ -30,6 +30,8 @@ GRAMMARS = ("nvidia",)
 
 _CTIME = re.compile(rb"^\s*[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}\s*$")
 _BANNER = re.compile(rb"^\s*\|\s*NVIDIA-SMI [0-9]")
+# The three widths of a box; one without a date line in front begins with this.
+_LID = re.compile(rb"^\s*\+(?:-{77}|-{87}|-{89})\+\s*$")
 _BOX = re.compile(rb"^\s*[+|](?:[-=+]{20,200}[+|]|.{20,300}\|)\s*$")
 _RULES = ("banner", "card", "values", "app")
 MAX_LINE = 400
@@ -38,7 +40,9 @@ MAX_LINE = 400
 def starts(line: bytes) -> bool:
     if len(line) > MAX_LINE:
         return False
-    return bool(_CTIME.match(line) or _BANNER.match(line) or line.startswith(b"NVIDIA-SMI has failed"))
+    return bool(
+        _CTIME.match(line) or _BANNER.match(line) or _LID.match(line) or line.startswith(b"NVIDIA-SMI has failed")
+    )
 
 
 def belongs(line: bytes) -> bool:

@@ -82,7 +82,12 @@ def _fast(
     data: bytes, cleaned: bytes | None, series: Series, used: dict[int, str]
 ) -> tuple[pl.DataFrame, list[int]] | None:
     """Numbers straight from the text; None when so many rows do not fit that the text must hold something else."""
-    frame, misfit = read_clean(clean(data) if cleaned is None else cleaned, series.fields, used)
+    import polars as pl
+
+    try:
+        frame, misfit = read_clean(clean(data) if cleaned is None else cleaned, series.fields, used)
+    except pl.exceptions.ComputeError:  # not UTF-8
+        return None
     holes = {at: target for at, target in used.items() if frame[target].null_count()}
     counts = Counter[tuple[str, str]]()
     bad = misfit | _wrong(_texts(data, series.fields, holes), frame, holes, counts) if holes else misfit
