@@ -8,6 +8,7 @@ from typing import Any, Protocol
 MIN_LITERAL_BYTES = 3
 # The library searches with vector instructions only up to about 16 to 20 literals; more are searched in groups.
 GROUP = 16
+ONE_GROUP = 20
 # Lists of 2 to 4 literals fall to a search that is ten times slower, so two that cannot occur are added.
 _DUMMIES = (b"\x01\x02\x03\x04\x05", b"\x06\x0e\x0f\x10\x11")
 
@@ -39,7 +40,7 @@ class FastFinder:
     """Aho-Corasick automata over groups of literals."""
 
     def __init__(self, literals: list[bytes], library: Any) -> None:
-        count = -(-len(literals) // GROUP) or 1
+        count = 1 if len(literals) <= ONE_GROUP else -(-len(literals) // GROUP)
         size = -(-len(literals) // count)
         groups = [literals[i : i + size] for i in range(0, len(literals), size or 1)]
         self._finds: list[Callable[[Any], list[tuple[int, int, int]]]] = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from itertools import islice
 
 from loganalyze.scan.block_reader import BlockReader
@@ -18,6 +20,12 @@ from loganalyze.scan.source import Opened
 from loganalyze.scan.unwrap import LM_LITERALS, Unwrapper
 
 _LF = 10
+# Blocks with fewer finds are not searched for control bytes as a whole.
+DENSE_STARTS = 256
+# Before 3.13 ``count`` looks at one byte at a time, and making a list of lines is quicker where these are long.
+COUNT_BY_SPLITTING = sys.version_info < (3, 13)
+LONG_LINE_BYTES = 70
+SPLIT_BYTES = 2048
 _NBSP = (b"\xc2\xa0", b"\xe2\x80\xaf")
 
 
@@ -43,8 +51,8 @@ class Scanner:
         self._newlines = 0
         self._last_number = 0
         self._moved = False
-        self._open_line = False
-        self._has_piece = False
+        self._odd = True
+        self._long_lines = COUNT_BY_SPLITTING and opened.head.count(_LF) * LONG_LINE_BYTES < len(opened.head)
         self._cut_pieces = 0
         self._queue: deque[Line] = deque()
         self._lines = self._all() if self._every else self._candidates()
@@ -94,8 +102,7 @@ class Scanner:
         """Count the rest of the present block and go to the next; False at the end."""
         reader = self._reader
         if self._pos < self._end:
-            self._newlines += self._buffer.count(_LF, self._pos, self._end)
-        self._open_line = not reader.ended_line
+            self._newlines += self._count(self._pos, self._end)
         self._moved = True
         self._pos = self._end = 0
         self._starts = []
@@ -107,7 +114,18 @@ class Scanner:
             self._replace_blanks()
         if not self._every and self._finder is not None:
             self._starts = self._finder.starts(self._buffer, self._view, self._end)
+            self._odd = len(self._starts) < DENSE_STARTS or self._end > LINE_BYTES or self._has_controls()
         return True
+
+    def _count(self, start: int, end: int) -> int:
+        """Line ends in a part of the block."""
+        if end - start < SPLIT_BYTES or not self._long_lines:
+            return self._buffer.count(_LF, start, end)
+        return len(BytesIO(self._view[start:end]).readlines()) - (self._buffer[end - 1] != _LF)
+
+    def _has_controls(self) -> bool:
+        """A byte in the block that makes a line need cleaning."""
+        return any(self._buffer.find(control, 0, self._end) >= 0 for control in (27, 13, 0, 8))
 
     def _replace_blanks(self) -> None:
         """No-break spaces, which pasting through a web page leaves, to blanks."""
@@ -137,13 +155,14 @@ class Scanner:
                     yield line
             self._moved = False
             buffer, view, end, pos, newlines = self._buffer, self._view, self._end, self._pos, self._newlines
+            odd, count = self._odd, self._count
             for start in islice(self._starts, bisect_left(self._starts, pos), None):
                 if start < pos:
                     continue
                 line_at = buffer.rfind(_LF, pos, start) + 1 or pos
                 line_end = buffer.find(_LF, start, end)
                 if line_at > pos:
-                    newlines += buffer.count(_LF, pos, line_at)
+                    newlines += count(pos, line_at)
                 number = newlines + 1
                 if line_end < 0:
                     pos = line_end = end
@@ -152,7 +171,7 @@ class Scanner:
                     newlines = number
                 self._pos, self._newlines = pos, newlines
                 raw = bytes(view[line_at:line_end]).rstrip()
-                if 27 in raw or 13 in raw or 0 in raw or 8 in raw or len(raw) > LINE_BYTES:
+                if odd and (27 in raw or 13 in raw or 0 in raw or 8 in raw or len(raw) > LINE_BYTES):
                     self._push(number, raw)
                     break
                 found = unwrap(number, raw)

@@ -22,7 +22,14 @@ _LM_HEADER = Lazy(
 )
 LM_LITERALS = (b" [DEBUG]", b" [INFO]", b" [WARN", b" [ERROR]")
 _BOLD = Lazy(rb"\*\*(?=[0-9.])|(?<=[0-9%])\*\*")
-_LETTERS = {ord(letter): letter for letter in "IWED"}
+_LETTERS = {letter.encode() + b" ": letter for letter in "IWED"}
+
+
+# What the first byte of a line can mean: nothing to peel, a word (only a container's name would be peeled), a word
+# that may also be a month, a weekday or a level, a digit, or anything else.
+_PLAIN, _WORD, _CAPITAL, _DIGIT, _OTHER = range(5)
+_LEVEL_WORDS = frozenset((b"INFO", b"WARN", b"ERRO", b"DEBU", b"CRIT"))
+MAX_PREFIXES = 512
 
 
 @cache
@@ -36,6 +43,44 @@ def _table() -> tuple[tuple[Peel, ...], ...]:
     return tuple(tuple(peels) for peels in table)
 
 
+@cache
+def _classes() -> bytes:
+    """Class of each first byte."""
+    classes = bytearray(_OTHER if peels or first in READERS else _PLAIN for first, peels in enumerate(_table()))
+    for letter in b"abcdefghijklmnopqrstuvwxyzBGHKLPQRUVXYZ":
+        classes[letter] = _WORD
+    for letter in b"ACDEFIJMNOSTW":
+        classes[letter] = _CAPITAL
+    for digit in b"0123456789":
+        classes[digit] = _DIGIT
+    for blank in b" \t\x0b\x0c":
+        classes[blank] = _OTHER
+    return bytes(classes)
+
+
+def is_plain(text: bytes, kind: int) -> bool:
+    """Cheap proof that ``text``, of class ``kind``, has no wrapper; False where it would take a closer look."""
+    if kind == _CAPITAL:
+        if text[1:2] == b" " or text[3:4] == b" " or text[:4] in _LEVEL_WORDS:
+            return False
+    elif kind != _WORD:
+        return kind == _PLAIN
+    end = text.find(32, 2)
+    # A container's name ends with its number.
+    return not (end > 0 and 48 <= text[end - 1] <= 57) and not text.startswith((b"time=", b"t|"))
+
+
+class Prefix:
+    """What a stack of wrappers in front of lines tells; all lines of one second of a journal share it."""
+
+    __slots__ = ("llama", "plain", "told", "wrap")
+
+    def __init__(self, told: Told, wrap: Wrap | None) -> None:
+        self.told = told
+        self.wrap = wrap
+        self.llama = self.plain = 0
+
+
 class Unwrapper:
     """Unwraps the lines of one source. ``line`` is the only thing to call; ``kinds`` counts wrappers met."""
 
@@ -47,25 +92,105 @@ class Unwrapper:
         self.plain_stamps = 0
         self._context = Context(self.modes, mtime_s)
         self._table = _table()
+        self._classes = _classes()
+        self._prefixes: dict[bytes, Prefix] = {}
         self._wraps: dict[tuple[object, ...], Wrap] = {}
         self._header: tuple[float, str, str] | None = None
-        self._quick = not (self.modes.bold or self.modes.lmstudio or self.modes.editor or self.modes.diff)
+        self._quick = not (
+            self.modes.bold
+            or self.modes.lmstudio
+            or self.modes.editor
+            or self.modes.diff
+            or self.modes.compose
+            or self.modes.bullets
+            or self.modes.every_line
+        )
 
     def line(self, number: int, text: bytes) -> Line | None:
         """The line of ``text`` (cleaned, right-stripped); None when ``extra`` holds several or no lines."""
         if self._quick and text:
-            # The shape of nearly every line of current llama.cpp: "0.38.239.664 I slot ...".
-            if text[14:15] == b" " and (letter := _LETTERS.get(text[13])) is not None:
+            kind = self._classes[text[0]]
+            if kind == _DIGIT:
                 found = parse_stamp(text)
-                if found is not None and found[1] == 13:
-                    self.plain_stamps += 1
-                    return Line(number, text[15:], found[0], letter)
-            elif not self._table[text[0]] and text[0] not in READERS and text[-1] != 96 and text[0] not in _BLANKS:
+                if found is not None:
+                    at = found[1]
+                    letter = _LETTERS.get(text[at : at + 2])
+                    if letter is not None:
+                        self.plain_stamps += 1
+                        return Line(number, text[at + 2 :], found[0], letter)
+            elif text[-1] != 96 and is_plain(text, kind):
                 return Line(number, text)
+            elif kind == _OTHER and text[0] == 32 and text[-1] != 96:
+                core = text.lstrip(_BLANKS)
+                if is_plain(core, self._classes[core[0]]):
+                    return Line(number, text)
+            prefix = self._prefix(text)
+            if prefix is not None:
+                line = self._behind(number, text[prefix[0] :], prefix[1])
+                if line is not None:
+                    return line
         return self._slow(number, text)
+
+    def _prefix(self, text: bytes) -> tuple[int, Prefix] | None:
+        """End of the wrappers up to ``process[pid]: `` (and the router's port), and what they tell."""
+        end = text.find(b"]: ", 12, 160) + 3
+        if end < 3:
+            return None
+        if text[end : end + 1] == b"[":
+            end = text.find(b"] ", end + 4, end + 9) + 2 or end
+            if end < 3 or end == 1:
+                return None
+        head = text[:end]
+        known = self._prefixes.get(head)
+        if known is None:
+            told = Told(self._context)
+            if self._peel(head + b"x", told) != b"x":
+                return None
+            if len(self._prefixes) >= MAX_PREFIXES:
+                self._forget()
+            known = self._prefixes[head] = Prefix(told, self._wrap(told))
+        return end, known
+
+    def _forget(self) -> None:
+        """Drop the prefixes, keep their counts."""
+        for prefix in self._prefixes.values():
+            kinds = tuple(prefix.told.kinds)
+            self.kinds[kinds] = self.kinds.get(kinds, 0) + prefix.plain
+            kinds += ("llama",)
+            self.kinds[kinds] = self.kinds.get(kinds, 0) + prefix.llama
+        self._prefixes.clear()
+
+    def _behind(self, number: int, rest: bytes, prefix: Prefix) -> Line | None:
+        """The line behind a known prefix, when it is llama.cpp's or plain."""
+        if not rest or rest[-1] == 96:
+            return None
+        told = prefix.told
+        kind = self._classes[rest[0]]
+        if kind == _DIGIT:
+            found = parse_stamp(rest)
+            letter = _LETTERS.get(rest[found[1] : found[1] + 2]) if found is not None else None
+            if found is None or letter is None:
+                return None
+            prefix.llama += 1
+            return Line(
+                number,
+                rest[found[1] + 2 :],
+                found[0],
+                letter,
+                prefix.wrap,
+                told.epoch_s,
+                told.zone,
+                told.stamp,
+                told.tag,
+            )
+        if not is_plain(rest, kind):
+            return None
+        prefix.plain += 1
+        return Line(number, rest, told.t_s, told.level, prefix.wrap, told.epoch_s, told.zone, told.stamp, told.tag)
 
     def wrapper(self) -> str | None:
         """Name of the most common stack of wrappers, outermost first (``journald+router+llama``)."""
+        self._forget()
         kinds = dict(self.kinds)
         kinds[("llama",)] = kinds.get(("llama",), 0) + self.plain_stamps
         best = max(kinds, key=lambda kind: kinds[kind])

@@ -16,7 +16,10 @@ ISO = (
 )
 ISO_STAMP = Lazy(ISO + rb"(?=[ \t])")
 
+# Logs repeat their dates and times: both are looked up by their text.
 _days: dict[tuple[int, int, int], int | None] = {}
+_dates: dict[bytes, int | None] = {}
+_clocks: dict[bytes, int | None] = {}
 
 
 def day_number(year: int, month: int, day: int) -> int | None:
@@ -42,8 +45,16 @@ def _count_days(year: int, month: int, day: int) -> int | None:
 
 def seconds_of(clock: bytes) -> int | None:
     """Seconds of ``HH:MM:SS``; None when out of range (60 is a leap second)."""
+    try:
+        return _clocks[clock]
+    except KeyError:
+        pass
     hours, minutes, seconds = int(clock[:2]), int(clock[3:5]), int(clock[6:8])
-    return hours * 3600 + minutes * 60 + seconds if hours < 24 and minutes < 60 and seconds <= 60 else None
+    good = hours < 24 and minutes < 60 and seconds <= 60
+    if len(_clocks) > 4096:
+        _clocks.clear()
+    _clocks[clock] = found = hours * 3600 + minutes * 60 + seconds if good else None
+    return found
 
 
 def fraction_of(digits: bytes | None) -> float:
@@ -69,7 +80,12 @@ def zone_of(text: bytes | None) -> tuple[str | None, int]:
 
 def iso_epoch(date: bytes, clock: bytes, fraction: bytes | None, zone: bytes | None) -> tuple[float, str | None] | None:
     """Epoch seconds and zone of the parts that ``ISO`` finds; None when they are no date."""
-    day = day_number(int(date[:4]), int(date[5:7]), int(date[8:10]))
+    try:
+        day = _dates[date]
+    except KeyError:
+        if len(_dates) > 4096:
+            _dates.clear()
+        day = _dates[date] = day_number(int(date[:4]), int(date[5:7]), int(date[8:10]))
     second = seconds_of(clock)
     if day is None or second is None:
         return None
