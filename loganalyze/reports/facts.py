@@ -114,7 +114,8 @@ def statement(finding: Finding) -> str:
     extra = []
     if finding.value is not None:
         value = units.quantity(finding.value, finding.unit)
-        if value.split(" ")[0] not in finding.text:
+        whole = f"{finding.value * 100:.0f} %" if finding.unit == "ratio" else value
+        if value.split(" ")[0] not in finding.text and whole not in finding.text:
             extra.append(value)
     if finding.threshold is not None:
         limit = units.quantity(finding.threshold, finding.unit)
@@ -122,6 +123,19 @@ def statement(finding: Finding) -> str:
             extra.append(f"threshold {limit}")
     text = finding.text or finding.cause.replace("_", " ")
     return f"{text} ({', '.join(extra)})" if extra else text
+
+
+def folder_of(sources: list[Source]) -> str:
+    """The folder that all sources lie in, with its separator; empty when there is none or one source only."""
+    paths = [source.path for source in sources]
+    if len(paths) < 2:
+        return ""
+    common = paths[0]
+    for path in paths[1:]:
+        while not path.startswith(common):
+            common = common[: max(common.rfind("/", 0, -1), common.rfind("\\", 0, -1)) + 1]
+    cut = max(common.rfind("/"), common.rfind("\\")) + 1
+    return common[:cut]
 
 
 def where(evidence: Evidence) -> str:

@@ -49,11 +49,16 @@ def svg(subject: Run | Report, redactor: Redactor | None = None) -> str:
     """The picture as SVG text without date, tool or link in it."""
     from loganalyze.reports.plot_svg import adapted
 
+    return adapted(raw_svg(subject, redactor), f"Timeline of a run: {facts.judgement(_as_run(subject)).verdict}")
+
+
+def raw_svg(subject: Run | Report, redactor: Redactor | None = None) -> str:
+    """The picture as matplotlib writes it."""
     drawn = figure(subject, redactor)
     with look.style():
         out = io.StringIO()
         drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return adapted(out.getvalue(), f"Timeline of {facts.judgement(_as_run(subject)).verdict} run")
+    return out.getvalue()
 
 
 def png(subject: Run | Report, redactor: Redactor | None = None) -> bytes:

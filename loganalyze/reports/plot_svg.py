@@ -17,6 +17,8 @@ _STYLE = re.compile(r' style="([^"]*)"')
 _POINTS = re.compile(r' (width|height)="([\d.]+)pt"')
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"\bfont: (?:(bold) )?([\d.]+)px [^;]*")
+_GROUP_ID = re.compile(r'<g id="[^"]*"')
+_ID = re.compile(r'(<(?:path|clipPath|image|use|g|linearGradient|pattern)[^>]{0,40} id="|"#|url\(#)([A-Za-z0-9_\-]+)')
 _DEFS = re.compile(r"<defs>\s*<style type=\"text/css\">[^<]*</style>\s*</defs>\s*")
 _NUMBER = re.compile(r"(\d+\.\d\d)\d+")
 
@@ -40,13 +42,20 @@ def split(svg: str, prefix: str) -> tuple[str, list[tuple[str, str]]]:
         return f' class="{classes.setdefault(style, f"{prefix}{len(classes)}")}"'
 
     body = _STYLE.sub(name, _NUMBER.sub(r"\1", body))
+    body = _GROUP_ID.sub("<g", body)
+    body = _ID.sub(lambda m: f"{m[1]}{prefix}-{m[2]}", body)
     body = _POINTS.sub(lambda m: f' {m[1]}="{float(m[2]) / 0.72:.0f}"', body, count=2)
     return body.strip(), [(cls, _themed(style)) for style, cls in classes.items()]
 
 
-def sheet(rules: list[tuple[str, str]]) -> str:
+def described(body: str, words: str) -> str:
+    """The ``<svg>`` element as one picture with ``words`` in place of its parts for screen readers."""
+    return body.replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+
+
+def sheet(rules: list[tuple[str, str]], everything: str = "*") -> str:
     """CSS text of ``rules``; lines are joined as matplotlib's default style sheet asks for."""
-    lines = ["*{stroke-linejoin:round;stroke-linecap:butt}"]
+    lines = [f"{everything}{{stroke-linejoin:round;stroke-linecap:butt}}"]
     return "\n".join([*lines, *(f".{cls}{{{style}}}" for cls, style in rules)])
 
 

@@ -78,7 +78,7 @@ JOURNAL = re.compile(
     r"\s(?P<host>[A-Za-z0-9][\w.\-]{0,63})\s(?=[\w./@\-]{1,64}(?:\[\d{1,10}\])?:)"
 )
 NAMED = re.compile(
-    r"(?i)(?<![\w])(?:_HOSTNAME|HOSTNAME|COMPUTERNAME|host ?name|nodename|machine ?name|node ?name|server ?name|host)"
+    r"(?im)(?<![\w])(?:_HOSTNAME|HOSTNAME|COMPUTERNAME|host ?name|nodename|machine ?name|node ?name|server ?name|(?<=[\"'])host|(?<=^)host|host(?==))"
     + _Q + r"?\s{0,3}[=:]\s{0,3}" + _Q + r"?(?P<host>[A-Za-z][\w.\-]{1,63})(?![\w/\\])"
 )  # fmt: skip
 NAMED_USER = re.compile(
@@ -97,7 +97,7 @@ COMMON = frozenset(
     "root user users admin ubuntu debian fedora llama ollama model models server client runner default guest public "
     "shared docker app main test build data home media local localhost gpu cuda cpu host node none null true false "
     "worker master info error warning system python nvidia loading linux windows name git www nobody opc pi and the "
-    "for with from that this not all one two read run time".split()
+    "for with from that this not all one two read run time reading writing memory load swap".split()
 )
 """Names that are words: hidden where they stand as a name, not wherever else they occur."""
 

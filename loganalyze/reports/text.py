@@ -33,9 +33,10 @@ def render(report: Report, width: int = 80, colour: bool = False, ascii: bool = 
     """The report as text that ends with a newline. ``width`` below 40 counts as 40."""
     width = max(40, width)
     run = main_run(report.runs)
-    blocks = [Block(_read(report, width), rank=5, least=1)]
-    blocks += _others(report, run, width)
-    blocks += _no_run(report, width) if run is None else _one_run(report, run, width)
+    folder = facts.folder_of(report.sources)
+    blocks = [Block(_read(report, folder, width), rank=5, least=1)]
+    blocks += _others(report, run, folder, width)
+    blocks += _no_run(report, width) if run is None else _one_run(report, run, folder, width)
     lines = [line for block in _fit(blocks, width, MAX_LINES + _extra(report)) for line in block.lines]
     text = "".join(f"{line.rstrip()}\n" for line in lines)
     text = ascii_only(text) if ascii else text
@@ -47,15 +48,15 @@ def data(report: Report) -> bytes:
     return render(report, 100).encode()
 
 
-def _one_run(report: Report, run: Run, width: int) -> list[Block]:
+def _one_run(report: Report, run: Run, folder: str, width: int) -> list[Block]:
     judged = facts.judgement(run)
     return [
-        Block(_verdict(report, run, width), least=2),
+        Block(_verdict(report, run, folder, width), least=2),
         Block(_explains(run, width), rank=2),
         Block(_rates(run, width), rank=2, least=2),
         Block(wrap(terminal(facts.placement(run)), width, "  layers   "), rank=3, least=1),
         Block(_memory(run, width), rank=4),
-        Block(_evidence(run, width), rank=3, least=3),
+        Block(_evidence(run, folder, width), rank=3, least=3),
         Block(_list("Ruled out", judged.ruled_out, width), rank=5, least=0),
         Block(_missing(report, width), rank=4, least=2),
         Block(_overrides(report, width), rank=1, least=1),
@@ -63,22 +64,25 @@ def _one_run(report: Report, run: Run, width: int) -> list[Block]:
     ]
 
 
-def _read(report: Report, width: int) -> list[str]:
-    sources = [terminal(facts.read_as(source)) for source in report.sources]
-    if not sources:
+def _read(report: Report, folder: str, width: int) -> list[str]:
+    if not report.sources:
         return []
-    text = "Read " + ", ".join(sources[:4]) + (f", and {len(sources) - 4} more" if len(sources) > 4 else "")
-    unread = sum(source.unmatched for source in report.sources)
-    if unread:
-        text += f"; {units.count(unread, 'line')} not understood (see: loganalyze check)"
+    known = sorted((s for s in report.sources if s.format is not None), key=lambda source: -source.matched)
+    names = [terminal(facts.read_as(source).removeprefix(folder)) for source in known]
+    text = f"Read in {terminal(folder)}: " if folder else "Read "
+    text += ", ".join(names[:4]) + (f", and {len(names) - 4} more" if len(names) > 4 else "")
+    unknown = len(report.sources) - len(known)
+    text += f"; {units.count(unknown, 'file')} not recognised" if unknown else ""
+    unread = sum(source.unmatched for source in known)
+    text += f"; {units.count(unread, 'line')} not understood (see: loganalyze check)" if unread else ""
     return wrap(text, width, rest=INDENT)
 
 
-def _verdict(report: Report, run: Run, width: int) -> list[str]:
+def _verdict(report: Report, run: Run, folder: str, width: int) -> list[str]:
     judged = facts.judgement(run)
     head = f"{facts.WORDS[judged.verdict]} · {judged.cause} · confidence {judged.confidence}"
     about = " · ".join(w for w in (facts.engine(run), facts.model(run) or "", ", ".join(facts.devices(run))) if w)
-    where = f"{run.id} · " if len(report.runs) > 1 else ""
+    where = f"{run.id.removeprefix(folder)} · " if len(report.runs) > 1 else ""
     return [head, *wrap(terminal(judged.summary), width), cut(INDENT + terminal(where + about), width)]
 
 
@@ -106,7 +110,7 @@ def _memory(run: Run, width: int) -> list[str]:
     return out
 
 
-def _evidence(run: Run, width: int) -> list[str]:
+def _evidence(run: Run, folder: str, width: int) -> list[str]:
     pairs = list(facts.evidence_of(facts.judgement(run)))
     if not pairs:
         return []
@@ -116,7 +120,7 @@ def _evidence(run: Run, width: int) -> list[str]:
         if evidence is not None and text == said:
             text = evidence.text
         said = said if evidence is not None and text == evidence.text else text
-        place = "" if evidence is None else f"  {facts.where(evidence)}"
+        place = "" if evidence is None else f"  {facts.where(evidence).removeprefix(folder)}"
         out += wrap(terminal(text + place), width, "  - ")
         shown += 1
     if len(pairs) > shown:
@@ -155,7 +159,7 @@ def _no_run(report: Report, width: int) -> list[Block]:
     return [Block(verdict, least=2), Block(_missing(report, width), 4, 2), Block(_next(report, width), least=2)]
 
 
-def _others(report: Report, main: Run | None, width: int) -> list[Block]:
+def _others(report: Report, main: Run | None, folder: str, width: int) -> list[Block]:
     others = [run for run in report.runs if run is not main]
     if not others:
         return []
@@ -167,7 +171,7 @@ def _others(report: Report, main: Run | None, width: int) -> list[Block]:
     for run in others[:MAX_OTHERS]:
         judged = facts.judgement(run)
         rates = f"{units.rate(judged.reading.tps)} reading, {units.rate(judged.writing.tps)} writing"
-        out.append(cut(terminal(f"{INDENT}{run.id}: {judged.verdict} ({judged.cause}), {rates}"), width))
+        out.append(cut(terminal(f"{INDENT}{run.id.removeprefix(folder)}: {judged.verdict} ({judged.cause}), {rates}"), width))
     if len(others) > MAX_OTHERS:
         out.append(f"{INDENT}and {len(others) - MAX_OTHERS} more; one row each: loganalyze batch")
     return [Block(wrap(out[0], width) + out[1:], rank=0, least=len(out))]

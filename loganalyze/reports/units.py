@@ -77,6 +77,6 @@ def quantity(value: float | None, unit: str | None) -> str:
         return known[unit.lower()](value)
     if unit in ("pct", "%"):
         return f"{number(value)} %"
-    if unit in ("share", "fraction"):
+    if unit in ("share", "fraction", "ratio"):
         return percent(value)
     return number(value) + (f" {unit}" if unit else "")
