@@ -30,6 +30,8 @@ T = TypeVar("T")
 # Threads write stamps up to some milliseconds out of order; a clock that falls back further and close to 0 is new.
 RESTART_DROP_S = 2.0
 RESTART_BELOW_S = 2.0
+# A wall clock that falls back further than any correction of it is that of another log pasted behind.
+WALL_DROP_S = 3600.0
 # Pairs of inner and outer time kept for the median; more do not make it better.
 MAX_ANCHORS = 2000
 # Requests kept one by one in a run (about 1 KB each). A log with more keeps the first and the last ones, and the sums of
@@ -43,7 +45,7 @@ _FOLDED = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval
 class Stream:
     """One process inside a source: its current run and where its clock is."""
 
-    __slots__ = ("anchors", "closed", "first_line", "first_s", "marks", "run", "t_s", "zone")
+    __slots__ = ("anchors", "closed", "first_line", "first_s", "marks", "run", "t_s", "wall_s", "zone")
 
     def __init__(self) -> None:
         self.run: Run | None = None
@@ -54,6 +56,7 @@ class Stream:
         self.closed = False
         self.anchors: list[float] = []
         self.zone: str | None = None
+        self.wall_s: float | None = None
 
 
 class LogState:
@@ -98,20 +101,26 @@ class LogState:
                 stream.zone = line.zone
         elif epoch is not None:
             self.stamp(line, epoch, line.zone)
-        run = stream.run
+        if stream.first_line is None:
+            stream.first_line, stream.first_s = line.number, line.t_s
+
+    def done(self, line: Line) -> None:
+        """``line`` has been handled: it belongs to the run that is current now."""
+        run = self._stream.run
         if run is not None:
             self._touch(run, line)
-        elif stream.first_line is None:
-            stream.first_line, stream.first_s = line.number, line.t_s
 
     def stamp(self, line: Line, epoch_s: float, zone: str | None) -> None:
         """Give ``line`` wall-clock time told inside its message (``timestamp=1712750031``), unless it has a time."""
+        stream = self._stream
+        last = stream.wall_s
+        if last is not None and last - epoch_s > WALL_DROP_S and stream.run is not None and stream.run.requests:
+            self.start_run()
+        stream.wall_s = epoch_s
         if self._zero is None:
             self._zero, self._zone = epoch_s, zone
         if line.t_s is None:
             line.t_s = epoch_s - self._zero
-            if self._stream.run is not None:
-                self._touch(self._stream.run, line)
 
     @staticmethod
     def _touch(run: Run, line: Line) -> None:

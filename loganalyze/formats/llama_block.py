@@ -131,7 +131,9 @@ class Blocks:
             tps = 1000 * tokens / ms
         aside = self._aside()
         if aside:
-            self._put_aside(aside, {"prompt_ms": ms, "prompt_tokens": tokens, "prompt_tps": rate(tps, tokens, ms)}, line)
+            self._put_aside(
+                aside, {"prompt_ms": ms, "prompt_tokens": tokens, "prompt_tps": rate(tps, tokens, ms)}, line
+            )
             return
         request = self.take("prompt", line)
         set_prompt(request, ms, tokens, tps, line.number)
@@ -178,9 +180,9 @@ class Blocks:
         request.end_s = t_s
         halves = (request.prompt_ms or 0) + (request.eval_ms or 0)
         if request.total_ms is not None and request.total_ms <= IDLE_FACTOR * halves:
-            request.start_s = t_s - request.total_ms / 1000
+            request.start_s = round(t_s - request.total_ms / 1000, 6)
         elif halves and not self.state.run.facts.get("interactive"):
-            request.start_s = t_s - halves / 1000
+            request.start_s = round(t_s - halves / 1000, 6)
 
     def unaccounted(self, ms: float, pct: float, line: Line) -> None:
         """Total less all that was measured."""

@@ -52,6 +52,18 @@ class Books:
         if self.state.run.engine is None:
             self.state.run.engine = engine
 
+    def identify(self, engine: str, *, own_process: bool = False) -> Run:
+        """A line that only ``engine`` prints: its run, another one when the run at hand is of another relative.
+
+        ``own_process``: the engine prints none of llama.cpp's timings, so a run that has some is another process.
+        """
+        run = self.state.run
+        named = run.engine not in (None, "llama.cpp", engine)
+        if run.requests and run.engine != engine and (named or own_process):
+            run = self.state.start_run()
+        run.engine = engine
+        return run
+
     def fact(self, name: str, value: Any, line: Line) -> None:
         """Set a fact of the current run with its line."""
         run = self.state.run

@@ -56,7 +56,7 @@ class Cumulative:
 
     @staticmethod
     def _subtract(request: Request, before: tuple[float, ...]) -> None:
-        prompt_tokens, prompt_ms, runs, eval_ms, total_ms = before
+        prompt_tokens, prompt_ms, runs, eval_ms, _ = before
         request.prompt_tokens = int((request.prompt_tokens or 0) - prompt_tokens)
         request.prompt_ms = (request.prompt_ms or 0) - prompt_ms
         request.ttft_ms = request.prompt_ms or None
@@ -68,7 +68,7 @@ class Cumulative:
         # The total also holds the pause before the request.
         request.total_ms = request.prompt_ms + request.eval_ms
         if request.end_s is not None:
-            request.start_s = request.end_s - request.total_ms / 1000
+            request.start_s = round(request.end_s - request.total_ms / 1000, 6)
 
 
 def _rate(tokens: int, ms: float) -> float | None:

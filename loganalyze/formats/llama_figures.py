@@ -86,7 +86,7 @@ def set_end(request: Request, total_ms: float | None, t_s: float | None, line: i
         if request.end_s is None:
             request.end_s = t_s
         if request.start_s is None and request.total_ms is not None:
-            request.start_s = t_s - request.total_ms / 1000
+            request.start_s = round(t_s - request.total_ms / 1000, 6)
 
 
 def fill_aborted(request: Request) -> None:

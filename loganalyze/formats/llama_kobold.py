@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loganalyze.formats.llama_books import Books
 from loganalyze.formats.llama_figures import rate
 
 if TYPE_CHECKING:
@@ -22,22 +23,22 @@ class Kobold:
 
     def __init__(self, state: LogState) -> None:
         self.state = state
+        self.books = Books.of(state)
         self._prompt_tokens: int | None = None
         self._output_tokens: int | None = None
         self._draft: tuple[int, int] | None = None
 
     def answer(self, f: Fields, line: Line) -> None:
-        run = self.state.run
-        run.engine = ENGINE
+        run = self.books.identify(ENGINE, own_process=True)
         self.state.dialect(ENGINE)
         request = self.state.request(line, end_s=line.t_s, n_ctx_used=f.get("n_ctx_used"))
         request.prompt_tokens = self._prompt_tokens
         request.output_tokens = request.eval_tokens = f.get("output_tokens", self._output_tokens)
-        request.prompt_ms, request.eval_ms = f["prompt_s"] * 1000, f["eval_s"] * 1000
-        request.ttft_ms = request.prompt_ms + f.get("init_s", 0) * 1000 or None
+        request.prompt_ms, request.eval_ms = round(f["prompt_s"] * 1000, 3), round(f["eval_s"] * 1000, 3)
+        request.ttft_ms = round(request.prompt_ms + f.get("init_s", 0) * 1000, 3) or None
         request.prompt_tps = rate(_tps(f, "prompt"), request.prompt_tokens, request.prompt_ms)
         request.eval_tps = rate(_tps(f, "eval"), request.output_tokens, request.eval_ms)
-        request.total_ms = f["total_s"] * 1000
+        request.total_ms = round(f["total_s"] * 1000, 3)
         if request.end_s is not None:
             request.start_s = request.end_s - f["total_s"]
         if self._draft is not None:
@@ -49,12 +50,12 @@ class Kobold:
         self._prompt_tokens = self._output_tokens = self._draft = None
 
     def reading(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = ENGINE
+        self.books.identify(ENGINE, own_process=True)
         self._prompt_tokens = f["prompt_tokens"] if f["done_tokens"] >= f["prompt_tokens"] else f["done_tokens"]
         self._output_tokens = f.get("output_tokens")
 
     def writing(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = ENGINE
+        self.books.identify(ENGINE, own_process=True)
         self._output_tokens = f["output_tokens"]
 
     def shift(self, f: Fields, line: Line) -> None:

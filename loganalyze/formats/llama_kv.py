@@ -41,9 +41,9 @@ class Pairs:
 
     def _relative(self, pairs: dict[str, Any], stamp: int) -> None:
         if "slot_id" in pairs and stamp > AFTER_SLOT_ID:
-            self.books.name_engine("llamafile")
+            self.books.identify("llamafile")
         elif "id_slot" in pairs and stamp > AFTER_UPSTREAM:
-            self.books.name_engine("ik_llama.cpp")
+            self.books.identify("ik_llama.cpp")
 
     def _request(self, pairs: dict[str, Any], line: Line) -> Request | None:
         slot = pairs.get("id_slot", pairs.get("slot_id"))
@@ -57,18 +57,19 @@ class Pairs:
         pairs = self._read(f, line)
         slots = self.books.slots()
         request = self._request(pairs, line) or slots.of_numbers("prompt", line)
-        tokens = pairs.get("n_prompt_tokens_processed", pairs.get("num_prompt_tokens_processed", f["prompt_tokens"]))
-        ms, tps = pairs.get("t_prompt_processing", f["prompt_ms"]), pairs.get("n_tokens_second", f.get("tps"))
-        slots.prompt(request, _number(ms, f["prompt_ms"]), tokens, _number(tps, f.get("tps")), line)
+        tokens = pairs.get("n_prompt_tokens_processed", pairs.get("num_prompt_tokens_processed"))
+        ms = _number(pairs.get("t_prompt_processing"), f["prompt_ms"])
+        tps = _number(pairs.get("n_tokens_second"), f.get("tps"))
+        slots.prompt(request, ms, _count(tokens, f["prompt_tokens"]), tps, line)
         self._dialect()
 
     def eval(self, f: Fields, line: Line) -> None:
         pairs = self._read(f, line)
         slots = self.books.slots()
         request = self._request(pairs, line) or slots.of_numbers("eval", line)
-        ms, tps = pairs.get("t_token_generation", f["eval_ms"]), pairs.get("n_tokens_second", f.get("tps"))
-        tokens = pairs.get("n_decoded", f["output_tokens"])
-        slots.eval(request, _number(ms, f["eval_ms"]), tokens, _number(tps, f.get("tps")), line)
+        ms = _number(pairs.get("t_token_generation"), f["eval_ms"])
+        tps = _number(pairs.get("n_tokens_second"), f.get("tps"))
+        slots.eval(request, ms, _count(pairs.get("n_decoded"), f["output_tokens"]), tps, line)
         self._dialect()
 
     def total(self, f: Fields, line: Line) -> None:
@@ -146,8 +147,13 @@ class Pairs:
         self._read(f, line)
 
 
-def _number(value: Any, printed: float) -> float:
+def _number(value: Any, printed: Any) -> Any:
+    """The extra where it is a number, else what the text says."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else printed
+
+
+def _count(value: Any, printed: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else printed
 
 
 def handlers(state: LogState) -> dict[str, Handler]:

@@ -1,5 +1,6 @@
 """llama-server (and ik_llama.cpp, llamafile): requests of every age, see ``grammars/llama_server.lark``.
 
+``Run.load_ms`` runs from the line that names the model to ``model loaded`` where lines have stamps.
 A request begins with its launch line and ends with its total line; without one it is not ``complete`` and carries what
 its last progress lines said. ``ttft_ms`` is the prompt time: how long it waited for a slot is not printed.
 Facts: ``server`` (True), ``prompt_cache_mib`` (host prompt cache, largest seen), ``prompt_cache_limit_mib``,
@@ -29,6 +30,7 @@ class Server:
         self.state = state
         self.books = Books.of(state)
         self.path = state.source.path
+        self._loading: dict[str, float] = {}
 
     # ---- timings
 
@@ -143,6 +145,19 @@ class Server:
         setup.n_parallel = f["n_slots"]
         setup.n_ctx_slot = f.get("n_ctx_slot", setup.n_ctx_slot)
 
+    def loading(self, f: Fields, line: Line) -> None:
+        """The server begins to load (the line itself is of ``llama_load``)."""
+        if line.t_s is not None:
+            self._loading[self.state.run.id] = line.t_s
+
+    def server_loaded(self, f: Fields, line: Line) -> None:
+        """No load time is printed; the stamps tell it."""
+        run = self.books.server()
+        begun = self._loading.pop(run.id, None)
+        if run.load_ms is None and begun is not None and line.t_s is not None and line.t_s >= begun:
+            run.load_ms = round((line.t_s - begun) * 1000, 3)
+            run.fact_lines["load_ms"] = line.number
+
     def server_up(self, f: Fields, line: Line) -> None:
         self.books.server()
 
@@ -170,7 +185,7 @@ class Server:
         self.state.event("evicted", line, model=f["model_name"])
 
     def ik(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = "ik_llama.cpp"
+        self.books.identify("ik_llama.cpp")
         self.books.server()
 
 
@@ -180,7 +195,6 @@ def _finite(value: float | None) -> float | None:
 
 _SAME = {
     "slot_progress_past": "slot_progress",
-    "server_loaded": "server_up",
     "server_listening": "server_up",
     "server_listening_old": "server_up",
     "server_idle": "server_up",
@@ -194,15 +208,16 @@ _NAMES = (
     *("slot_header", "block_prompt", "block_eval", "block_total", "block_graphs", "block_draft"),
     *("slot_prompt", "slot_eval", "slot_total", "slot_graphs", "slot_draft", "slot_reading", "slot_writing"),
     *("slot_launch", "slot_release", "slot_kept", "slot_progress", "slot_new_prompt", "slot_new", "slot_reuse"),
-    *("server_slots", "server_exit", "request", "cancel", "cache_limit", "cache_state"),
+    *("server_slots", "server_loaded", "server_exit", "request", "cancel", "cache_limit", "cache_state"),
 )
 
 
 def handlers(state: LogState) -> dict[str, Handler]:
-    """Handlers of grammar ``llama_server``, and two of ``llama_limits`` that concern a request."""
+    """Handlers of grammar ``llama_server``, and of lines of other grammars that concern a request."""
     server = Server(state)
     found: dict[str, Any] = {f"llama_server.{name}": getattr(server, name) for name in _NAMES}
     found |= {f"llama_server.{rule}": getattr(server, name) for rule, name in _SAME.items()}
     found |= llama_kv.handlers(state) | llama_text.handlers(state)
     found |= {"llama_limits.context_shift": server.shifted, "llama_limits.truncated": server.truncated}
+    found |= {"llama_load.server_model": server.loading}
     return found

@@ -98,7 +98,9 @@ class Slots:
     def reading(self, request: Request, position: int, progress: float, line: Line) -> None:
         """Position in the whole prompt, cached tokens included."""
         done = position - request.cached_tokens if request.cached_tokens is not None else None
-        self.sample(request, RateSample("reading", line.t_s, done, None, None, progress, line_source(self), line.number))
+        self.sample(
+            request, RateSample("reading", line.t_s, done, None, None, progress, line_source(self), line.number)
+        )
 
     def sample(self, request: Request, sample: RateSample) -> None:
         add_sample(request, sample)

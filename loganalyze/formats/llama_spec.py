@@ -36,7 +36,7 @@ class Tools:
         self.blocks.books.name_engine()
         request = self.state.request(line, complete=False)
         self.state.dialect("speculative")
-        set_prompt(request, f["encoded_s"] * 1000, f["encoded_tokens"], f["encoded_tps"], line.number)
+        set_prompt(request, round(f["encoded_s"] * 1000, 3), f["encoded_tokens"], f["encoded_tps"], line.number)
         self.blocks.begin_spec(request)
 
     def decoded(self, f: Fields, line: Line) -> None:
@@ -44,7 +44,7 @@ class Tools:
         if request is None:
             request = self.state.request(line)
             self.blocks.begin_spec(request)
-        ms = f["decoded_s"] * 1000
+        ms = round(f["decoded_s"] * 1000, 3)
         request.output_tokens = request.eval_tokens = f["decoded_tokens"]
         request.eval_ms, request.eval_tps = ms, rate(f["decoded_tps"], f["decoded_tokens"], ms)
         request.complete = True
@@ -72,7 +72,7 @@ class Tools:
         seconds, tokens = f["decoded_s"], f["decoded_tokens"]
         for name, value in (("tokens", tokens), ("s", seconds), ("tps", f["decoded_tps"])):
             self.blocks.fact(f"decoded_{name}", value, line)
-        request = self.state.request(line, output_tokens=tokens, total_ms=seconds * 1000, end_to_end_tps=True)
+        request = self.state.request(line, output_tokens=tokens, total_ms=round(seconds * 1000, 3), end_to_end_tps=True)
         request.eval_tps = rate(f["decoded_tps"], tokens, seconds)
         request.lines["eval"] = line.number
         self.blocks.begin_simple(request)
@@ -83,7 +83,7 @@ class Tools:
         self.state.dialect("parallel")
         request = self.state.request(line, slot=f["client"], task=f["sequence"], end_to_end_tps=True, end_s=line.t_s)
         request.prompt_tokens, request.output_tokens = f["prompt_tokens"], f["output_tokens"]
-        request.total_ms = f["total_s"] * 1000
+        request.total_ms = round(f["total_s"] * 1000, 3)
         request.eval_tps = rate(f["tps"], f["output_tokens"], f["total_s"])
         request.lines["total"] = line.number
 

@@ -3,11 +3,12 @@
 One block is one request: its tool answered once, or llama-cpp-python was called once. ``Run.load_ms`` is the load time
 (it ends behind the first evaluation, so it holds the first prompt where there was no warm-up), ``Run.total_ms`` the
 last total. Blocks of one process share their load time; another load time is another process.
-Facts: ``prompt_tokens_printed`` (``--verbose-prompt``), ``interactive`` (total holds the user's thinking time), ``samplers_ms``, ``samplers_tokens``, ``total_tokens``,
-``unaccounted_pct``, ``mem_per_token_bytes``, ``draft_*`` (block of the draft model), ``target_*`` (block of the target
-model where the tool printed better figures), ``decoded_tokens``/``decoded_s``/``decoded_tps``, ``total_prompt_tokens``,
-``total_prompt_tps``, ``total_gen_tokens``, ``total_gen_tps``, ``total_tps`` (parallel), ``draft_accept_pct``,
-``cumulative`` (blocks were sums over the process; the requests are their differences).
+Facts: ``prompt_tokens_printed`` (``--verbose-prompt``), ``interactive`` (total holds the user's thinking time),
+``samplers_ms``, ``samplers_tokens``, ``total_tokens``, ``unaccounted_pct``, ``mem_per_token_bytes``, ``draft_*`` (block
+of the draft model), ``target_*`` (block of the target model where the tool printed better figures),
+``decoded_tokens``, ``decoded_s``, ``decoded_tps``, ``total_prompt_tokens``, ``total_prompt_tps``, ``total_gen_tokens``,
+``total_gen_tps``, ``total_tps`` (parallel), ``draft_accept_pct``, ``cumulative`` (blocks were sums over the process; the
+requests are their differences).
 """
 
 from __future__ import annotations
@@ -119,16 +120,16 @@ class Timings:
     # ---- llama-cpp-python, llamafile
 
     def python_prefix(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = "llama-cpp-python"
+        self.blocks.books.identify("llama-cpp-python")
         self.blocks.prefix = (f.get("cached_tokens"), f.get("remaining_tokens"))
         if "cached_tokens" in f:
             self.state.event("cache_reuse", line, tokens=f["cached_tokens"])
 
     def python(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = "llama-cpp-python"
+        self.blocks.books.identify("llama-cpp-python")
 
     def llamafile(self, f: Fields, line: Line) -> None:
-        self.state.run.engine = "llamafile"
+        self.blocks.books.identify("llamafile")
         if "version" in f:
             self.state.run.version = f["version"]
 

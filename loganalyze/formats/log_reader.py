@@ -122,6 +122,7 @@ class _Reader:
                 handler(match.fields, line)
             except _BAD_FIGURES:
                 self._bad += 1
+        state.done(line)
 
     def _glued(self, before: bytes, line: Line) -> None:
         """Text in front of a record: most often what the model wrote, at times another record."""

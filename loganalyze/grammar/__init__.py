@@ -1,9 +1,10 @@
 """Grammar engine: ``grammars/*.lark`` are the only description of line shapes.
 
 A *line rule* is a Lark rule with ``// sample:`` comments directly above it. Inside a line rule every sub-rule whose
-name does not start with ``_`` is a *field*: its text is captured, and its type follows from its terminal (``INT`` int,
+name does not start with ``_`` is a *field*: its text is captured. Its type follows from its terminal (``INT`` int,
 ``INT_COMMA`` int with thousands separators, ``FLOAT`` float incl. inf/nan, ``DECIMAL`` float with comma or dot,
-``NUMBER`` both, anything else str). Rules that start with ``_`` only group. ``%ignore`` of blanks is assumed: blanks may stand before every token.
+``NUMBER`` both, anything else str). Rules that start with ``_`` only group. ``%ignore`` of blanks is assumed: blanks
+may stand before every token.
 
 Comments above a rule::
 

@@ -36,7 +36,7 @@ class _Deriver:
     def __init__(self, name: str, text: str, starts: list[str]) -> None:
         self.name = name
         path = str(grammar_dir() / f"{name}.lark")
-        grammar, _ = load_grammar(text, path, [str(grammar_dir())], False)
+        grammar, _ = load_grammar(text, path, [str(grammar_dir())], False)  # type: ignore[no-untyped-call]
         self.rules: dict[str, Tree[Any]] = {str(r[0]): r[2] for r in grammar.rule_defs}
         lark = Lark(
             text, start=starts, parser="earley", lexer="dynamic", source_path=path, import_paths=[str(grammar_dir())]
