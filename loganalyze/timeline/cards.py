@@ -12,6 +12,8 @@ from loganalyze.model.records import Capture, Run
 # Rows of one card differ less from the card's last row than from the row above by at least this factor.
 CALMER = 0.8
 MAX_CARDS = 16
+# Captures begun and ended together differ by a row at most.
+NEAR_TICKS = 1.5
 
 
 def tell_apart(runs: list[Run], captures: list[Capture]) -> None:
@@ -24,9 +26,10 @@ def tell_apart(runs: list[Run], captures: list[Capture]) -> None:
     for capture in gpu:
         assert capture.frame is not None
         known.add(capture.frame["device"].n_unique())
+    ticks = [_ticks(c) for c in captures if c.frame is not None and c not in suspects]
     for capture in suspects:
         for cards in sorted(known, reverse=True):
-            if 1 < cards <= MAX_CARDS and _repeats(capture, cards):
+            if 1 < cards <= MAX_CARDS and (_repeats(capture, cards) or _as_long(capture, cards, ticks)):
                 _deal(capture, cards)
                 break
 
@@ -51,6 +54,20 @@ def _repeats(capture: Capture, cards: int) -> bool:
         if near > 0:
             return far < CALMER * near
     return False
+
+
+def _ticks(capture: Capture) -> int:
+    assert capture.frame is not None
+    return capture.frame["row"].n_unique()
+
+
+def _as_long(capture: Capture, cards: int, ticks: list[int]) -> bool:
+    """True when the rows are those of ``cards`` cards for as long as another capture ran, and not of one card."""
+    frame = capture.frame
+    assert frame is not None
+    if frame.height % cards or any(abs(frame.height - t) <= NEAR_TICKS for t in ticks):
+        return False
+    return any(abs(frame.height / cards - t) <= NEAR_TICKS for t in ticks)
 
 
 def _deal(capture: Capture, cards: int) -> None:

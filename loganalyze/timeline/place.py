@@ -85,9 +85,19 @@ def place_run(run: Run, captures: list[Capture], wall_s: float | None, after_s: 
     if result.offset_s is None:
         run.clock.notes.append(f"not placed by its captures: {result.refused}")
         return False
-    error = max(result.error_s or 0.0, step / 2) + min(c.clock.error_s or 0.0 for c in captures)
+    error = (
+        max(result.error_s or 0.0, step / 2)
+        + (run.clock.error_s or 0.0)
+        + min(c.clock.error_s or 0.0 for c in captures)
+    )
     settle(run.clock, base - result.offset_s, "signal: " + ", ".join(result.names), error)
     return True
+
+
+def _telling(capture: Capture) -> int:
+    """How much a capture tells of loading: memory and use together tell when it ended."""
+    columns = capture.frame.columns if capture.frame is not None else []
+    return sum(name in columns for name in ("vram_used_mib", "gpu_util_pct", "power_w"))
 
 
 def load_unknown(run: Run) -> bool:
@@ -97,26 +107,36 @@ def load_unknown(run: Run) -> bool:
 
 
 def _with_load(run: Run, shape: Shape, found: list[Curve], step_s: float, wall_s: float | None) -> Shape:
-    """``shape``, after ``run`` got the length of load that fits the curves best, if it has none."""
+    """``shape``, after ``run`` got the length of load that fits the curves, if it has none."""
     if not load_unknown(run) or not found:
         return shape
-    best, best_told = shape, float("-inf")
-    chosen = 0.0
-    for length in LOADS:
-        tried = replace(
-            shape,
-            load=STARTUP_S,
-            ready=(shape.ready or STARTUP_S) + length,
-            active=[(a + length, b + length) for a, b in shape.active],
-            end=shape.end + length,
-            gone=shape.gone + length,
-        )
-        told = evidence(fit(found, tried, step_s))
-        if told > best_told:
-            best, best_told, chosen = tried, told, length
-    delay(run, chosen)
-    run.clock.notes.append(f"the log does not tell how long it loaded: {chosen:g} s found by matching its captures")
-    return best
+    import numpy as np
+
+    # A capture begun before the run saw all of its load; short loads are likelier than long ones.
+    longest = max(float(c.t[-1] - c.t[0]) for c in found)
+    lengths = np.array([n for n in LOADS if n <= max(longest - shape.end + shape.start, 1.0)])
+    told = np.array([evidence(fit(found, _loaded_for(shape, float(n)), step_s)) for n in lengths])
+    weights = np.exp(told - told.max()) * np.gradient(lengths) / (1.0 + lengths)
+    weights /= weights.sum()
+    length = float((weights * lengths).sum())
+    spread = float(np.sqrt((weights * (lengths - length) ** 2).sum()))
+    delay(run, length)
+    run.clock.error_s = (run.clock.error_s or 0.0) + 2 * spread
+    run.clock.notes.append(f"the log does not tell how long it loaded: {length:.1f} s found by matching its captures")
+    return replace(_loaded_for(shape, length), ended=shape.ended)
+
+
+def _loaded_for(shape: Shape, length: float) -> Shape:
+    """``shape`` with ``length`` seconds of load before its work. Its end is taken as known: else any length fits."""
+    return replace(
+        shape,
+        load=STARTUP_S,
+        ready=(shape.ready or STARTUP_S) + length,
+        active=[(a + length, b + length) for a, b in shape.active],
+        end=shape.end + length,
+        gone=shape.gone + length,
+        ended=True,
+    )
 
 
 def _from(curve: Curve, start_s: float) -> Curve | None:
@@ -153,7 +173,7 @@ def place_captures(
     if shape is None or run.clock.offset_s is None:
         return loose
     if load_unknown(run):
-        best = max(loose, key=lambda c: "vram_used_mib" in c.frame.columns if c.frame is not None else False)
+        best = max(loose, key=_telling)
         step = interval_of(best)
         shape = _with_load(run, shape, curves(best, step, run), step, wall_s)
     trials = [_try(c, shape, run, expected.get(id(c))) for c in loose]
@@ -188,7 +208,8 @@ def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, fl
     for interval, handicap in OTHERS.items():
         found = fit(curves(usual.capture, interval, run), shape, interval, prior)
         told = evidence(found) - handicap
-        if found.offset_s is not None and told > best_evidence:
+        sharp = found.error_s is not None and found.error_s <= max(interval, 1.0)
+        if sharp and told > best_evidence:
             best, best_evidence = Trial(usual.capture, interval, found), told
     return best
 

@@ -29,12 +29,15 @@ class Level:
     hi: float
     sigma: float = 0.08
     cap: float = 4.5
+    base: float = 0.0
+    """Cost of every row: what explains anything explains nothing."""
 
 
 OUT = Level(0.0, 0.03)
 QUIET = Level(0.0, 0.15, 0.12)
 FREE = Level(0.0, 1.0)
 FULL = Level(0.7, 1.0, 0.12)
+STAYED = Level(0.0, 1.0, base=0.3)
 ACTIVE = Level(0.15, 1.0, 0.08)
 IDLE = Level(0.0, 0.4, 0.15, 2.0)
 
@@ -146,9 +149,9 @@ def memory_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
         zones += _course(shape.start - slack, begun, (0.0,))
         zones += _course(begun, shape.ready, RISE)
         zones += [(shape.ready + soft + 0.1, FULL)]
-    zones += [(max(shape.end - soft, zones[-1][0]), FREE)]
     if shape.gone == float("inf"):
-        return zones
+        return [*zones, (max(shape.end - soft, zones[-1][0]), STAYED)]
+    zones += [(max(shape.end - soft, zones[-1][0]), FREE)]
     zones += _course(shape.end, max(shape.gone, shape.end + 0.1), FALL)
     zones += [(max(shape.gone, shape.end) + slack, OUT)]
     return zones
@@ -174,15 +177,17 @@ def activity_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
         if b - soft > a + window + soft:
             zones.append((a + window + soft, ACTIVE))
             zones.append((b - soft, FREE))
-    last = max(shape.end + window + soft, shape.gone + window, zones[-1][0])
-    zones.append((last, QUIET))
-    return zones
+    last = max(shape.end + window + soft, zones[-1][0])
+    if shape.gone == float("inf"):
+        return [*zones, (last, STAYED)]
+    return [*zones, (max(last, shape.gone + window), QUIET)]
 
 
 def inside_zones(shape: Shape, window: float, slack: float) -> list[Zone]:
     """Traffic that only the run makes: nothing outside it, anything within."""
+    stays = shape.gone == float("inf")
     return [
         (float("-inf"), QUIET if shape.begun else FREE),
         (shape.start - slack, FREE),
-        (max(shape.gone, shape.end) + window + slack + shape.slack, QUIET),
+        (max(shape.end if stays else shape.gone, shape.end) + window + slack + shape.slack, STAYED if stays else QUIET),
     ]

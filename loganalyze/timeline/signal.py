@@ -122,7 +122,7 @@ def _running_sum(curve: Curve, level: Level) -> Array:
     import numpy as np
 
     away = np.maximum(level.lo - curve.y, curve.y - level.hi).clip(0.0)
-    cost = np.minimum(0.5 * (away / max(level.sigma, curve.sigma)) ** 2, level.cap)
+    cost = np.minimum(0.5 * (away / max(level.sigma, curve.sigma)) ** 2, level.cap) + level.base
     return np.concatenate([[0.0], np.cumsum(cost)])
 
 
