@@ -231,7 +231,7 @@ class Unwrapper:
 
     def _finish(self, number: int, text: bytes, told: Told) -> Line:
         reader = READERS.get(text[0]) if text else None
-        if reader is not None:
+        if reader is not None and not told.last:
             reader(text, told)
         if self._header is not None and told.stamp is None:
             told.epoch_s, told.stamp, level = self._header
