@@ -24,6 +24,14 @@ _ENTRY = re.compile(
     r"""['"]([A-Za-z_][\w.]*)['"]: ?(?:np\.float\d*\()?(?:tensor\()?(-?\d{1,15}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)"""
 )
 _PLACE = re.compile(r"'([A-Za-z0-9_.]*)': ?'?([a-z:0-9]+)'?")
+# Clauses of the message since 2.1, in any order: who holds the card's memory.
+_SHARES = {
+    "process_mib": re.compile(r"this process has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use"),
+    "allocated_mib": re.compile(r"Of the allocated memory (\d+(?:\.\d+)?) ([A-Za-z]+) is allocated by PyTorch"),
+    "private_mib": re.compile(r"with (\d+(?:\.\d+)?) ([A-Za-z]+) allocated in private pools"),
+    "unallocated_mib": re.compile(r"(\d+(?:\.\d+)?) ([A-Za-z]+) is reserved by PyTorch but unallocated"),
+}
+_OTHERS = re.compile(r"Process \d+ has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use")
 SECONDS = ("seconds", "elapsed", "time", "duration", "latency")
 FIRST = ("ttft", "first_token")
 WRITTEN = ("new_tokens", "generated", "output_tokens", "completion_tokens", "n_tokens")
@@ -45,6 +53,9 @@ class _Reader:
         free = pairs.size_mib(fields.get("free"), fields.get("free_unit"))
         want = pairs.size_mib(fields.get("want"), fields.get("want_unit"))
         gpu = fields.get("gpu")
+        shares = _shares(fields.get("oom_tail", ""))
+        if "reserved" in fields:
+            shares["reserved_mib"] = pairs.size_mib(fields["reserved"], fields["reserved_unit"])
         self.state.event(
             "alloc_failed",
             line,
@@ -54,6 +65,7 @@ class _Reader:
             total_mib=total,
             host=False,
             recovered=False,
+            **shares,
         )
         run = self.state.run
         if total is not None and not any(d.index == gpu for d in run.devices):
@@ -75,6 +87,20 @@ class _Reader:
     def offloaded(self, _fields: Fields, line: Line) -> None:
         self.start()
         self.state.event("host_weights", line)
+        self.bare_footprint()
+
+    def shards(self, fields: Fields, _line: Line) -> None:
+        self.start()
+        if fields["percent"] == 100:
+            self.bare_footprint()
+
+    def bare_footprint(self) -> None:
+        """``print(model.get_memory_footprint())`` right after loading: a line that is one large number, in bytes."""
+        scanner = self.state.scanner
+        if scanner is None:
+            return
+        for line in scanner.take_while(lambda raw: raw.text.isdigit() and 8 <= len(raw.text) <= 13):
+            fact(self.state, line, "footprint_mib", int(line.text) / 2**20)
 
     def device_map(self, fields: Fields, line: Line) -> None:
         self.start()
@@ -124,6 +150,15 @@ class _Reader:
             request.eval_tps = _pick(told, RATE)
 
 
+def _shares(text: str) -> dict[str, float | None]:
+    found = {name: pattern.search(text) for name, pattern in _SHARES.items()}
+    shares = {name: pairs.size_mib(float(m.group(1)), m.group(2)) for name, m in found.items() if m}
+    others = [pairs.size_mib(float(value), unit) for value, unit in _OTHERS.findall(text)]
+    if others:
+        shares["others_mib"] = sum(o for o in others if o is not None)
+    return shares
+
+
 def _pick(told: dict[str, float], names: tuple[str, ...]) -> float | None:
     """First known spelling; times come back in ms (suffix ``_ms``, or seconds)."""
     for key, value in told.items():
@@ -150,5 +185,6 @@ def handlers(state: LogState) -> dict[str, Handler]:
         "footprint": reader.footprint,
         "footprint_call": reader.footprint,
         "measure": reader.measure,
+        "shards": reader.shards,
     }
     return {f"torch.{name}": handler for name, handler in names.items()}

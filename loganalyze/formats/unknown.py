@@ -181,7 +181,8 @@ def read_unknown(lines: Iterable[Line], source: Source) -> list[Run]:
     for line in lines:
         if first and line.text.strip():
             first = False
-            if line.text.lstrip()[:1] in (b"{", b"[", b"<"):
+            text = line.text.strip()
+            if text.startswith((b"{", b"<", b"[{")) or text == b"[":
                 # A document about runs (JSON, XML) is no log of one.
                 return []
         seen.add(line.number)
