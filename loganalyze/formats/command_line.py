@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 MAX_COMMAND = 32_768  # the longest command line of Windows; a longer one is no command
 # Prompts of shells, xtrace, PowerShell, cmd, users' own ("user@host:~/dir$ ").
 _PROMPT = re.compile(
-    r"\s*(?:(?:\([\w.-]+\)\s*)?(?:PS\s+)?(?:[A-Za-z]:\\[^>\n]{0,200}|[\w.-]+@[\w.-]+[^$#%>\n]{0,200}|~?[\w/.~-]{0,80})?"
-    r"\s?[$#%>❯➜]|\++)\s+"
+    r"\s*(?:(?:PS\s+)?[A-Za-z]:\\[^>\n]{0,200}>\s*"
+    r"|(?:\([\w.-]{1,60}\)\s*)?(?:PS\s+)?(?:[\w.-]{1,80}@[\w.-]{1,80}[^$#%>\n]{0,200}|~?[\w/.~-]{0,80})?\s?[$#%>❯➜]\s+"
+    r"|\++\s+)"
 )
 _TOKEN = re.compile(r"""(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
 _PART = re.compile(r""""((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\([ "'|&;<>$\\])|([^"'\\]+|\\)""")

@@ -159,7 +159,8 @@ class Devices:
         backend = "ROCm" if "gfx" in fields else self._banner
         device = self.find(line, backend, f"{backend}{fields['index']}", fields["device_name"])
         device.name = fields["device_name"].strip()
-        device.total_mib = fields.get("total_mib", device.total_mib)
+        if "total_mib" in fields:
+            device.total_mib = float(fields["total_mib"])
 
     def on_vulkan_found(self, fields: Fields, line: Line) -> None:
         self.loads.mark("devices of Vulkan")
