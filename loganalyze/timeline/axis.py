@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loganalyze.model.records import Capture, Run
+from loganalyze.model.records import Capture, Phase, Run
 from loganalyze.timeline.client import offset_from_client
 from loganalyze.timeline.clocks import Timed, files_trusted, finite, place_stamped, settle, timed
 from loganalyze.timeline.group import Group
-from loganalyze.timeline.phases import request_seconds
+from loganalyze.timeline.phases import LAID_OUT, request_seconds
 
 # Errors of places told by file times: writes are buffered for a second or two, and programs linger after the last.
 FILE_ERROR_S = 3.0
@@ -22,6 +22,7 @@ def align_group(members: Group, tz: str | None) -> None:
     place_stamped(items, tz)
     _place_by_client(members.runs)
     trusted = files_trusted(items)
+    _use_wall_time(members)
     _place_runs(members)
     if trusted:
         _place_by_file([timed(r) for r in members.runs])
@@ -37,6 +38,19 @@ def wall_of(run: Run, captures: list[Capture]) -> float | None:
     length = (run.end_s or 0.0) - (run.start_s or 0.0)
     fitting = [w for w in known if w is not None and w >= length * 0.98]
     return min(fitting) if fitting else None
+
+
+def _use_wall_time(members: Group) -> None:
+    """A log that tells no times, of a process whose whole length was measured: all of it was an attempt to load."""
+    wall = [w for c in members.captures if c.kind == "time" and (w := finite(c.facts.get("wall_s")))]
+    if len(members.runs) != 1 or len(wall) != 1:
+        return
+    run = members.runs[0]
+    if run.phases or run.requests or run.start_s is not None or run.clock.kind != "none":
+        return
+    run.start_s, run.end_s = 0.0, wall[0]
+    run.facts["times"] = LAID_OUT
+    run.phases = [Phase("load", 0.0, wall[0], None, run.source.path if run.source else None)]
 
 
 def _place_by_client(runs: list[Run]) -> None:
@@ -73,9 +87,13 @@ def _place_runs(members: Group) -> None:
         return
     from loganalyze.timeline.place import place_run
 
-    several = sum(r.clock.offset_s is None for r in members.runs) > 1
+    several = len({id(r) for r in members.runs if r.clock.offset_s is None and r.phases}) > 1
     after: float | None = None
+    path = None
     for run in members.runs:
+        if run.source is not None and run.source.path != path:
+            # Runs of one log follow each other; those of two logs need not.
+            after, path = None, run.source.path
         if run.clock.offset_s is None and run.phases:
             place_run(
                 run,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.model.records import Capture, Run
-from loganalyze.timeline.shape import Shape, Zone, activity_zones, inside_zones, memory_zones
+from loganalyze.timeline.shape import Level, Shape, Zone, activity_zones, inside_zones, memory_zones
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +57,29 @@ class Curve:
     window: float
     weight: float
     slack: float = 0.0
+    sums: dict[Level, Array] = field(default_factory=dict)
+    """Running sums of costs per level, made when first asked for."""
+
+    def index(self, times: Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Position of the first row at or after each of ``times``."""
+        import numpy as np
+
+        step = float(self.t[1] - self.t[0]) if len(self.t) > 1 else 0.0
+        if step <= 0 or not self.regular:
+            return np.asarray(np.searchsorted(self.t, times, side="left"), dtype=np.int64)
+        return np.asarray(np.clip(np.ceil((times - self.t[0]) / step - 1e-9), 0, len(self.t)), dtype=np.int64)
+
+    @property
+    def regular(self) -> bool:
+        """True when rows are equally far apart, so that positions can be reckoned."""
+        if self._regular is None:
+            import numpy as np
+
+            steps = np.diff(self.t)
+            self._regular = bool(len(steps) and np.abs(steps - steps[0]).max() < 1e-6 * abs(steps[0]))
+        return self._regular
+
+    _regular: bool | None = None
 
 
 def curves(capture: Capture, interval_s: float, run: Run | None = None, scale: float = 1.0) -> list[Curve]:

@@ -85,6 +85,7 @@ def is_client(run: Run) -> bool:
 
 
 def _single(runs: list[Run], captures: list[Capture]) -> str:
+    runs = [r for r in runs if not is_client(r)] or runs
     if not runs:
         return f"{len(captures)} captures without a log" if captures else "nothing to group"
     if not captures:

@@ -9,8 +9,9 @@ from loganalyze.model.records import Capture, Run
 from loganalyze.timeline.clocks import settle
 from loganalyze.timeline.curves import Curve, curves
 from loganalyze.timeline.phases import LAID_OUT, STARTUP_S, delay
+from loganalyze.timeline.posterior import Fit, agree, evidence
 from loganalyze.timeline.shape import Shape, shape_of
-from loganalyze.timeline.signal import Fit, agree, evidence, fit
+from loganalyze.timeline.signal import fit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,7 +143,7 @@ def _loaded_for(shape: Shape, length: float) -> Shape:
 def _from(curve: Curve, start_s: float) -> Curve | None:
     """``curve`` without the rows before ``start_s``, which tell of earlier runs."""
     keep = curve.t >= start_s
-    return replace(curve, t=curve.t[keep], y=curve.y[keep]) if keep.sum() >= 2 else None
+    return replace(curve, t=curve.t[keep], y=curve.y[keep], sums={}, _regular=None) if keep.sum() >= 2 else None
 
 
 def _moved(capture: Capture, base: float, run: Run) -> list[Curve]:
@@ -194,7 +195,7 @@ def _try(capture: Capture, shape: Shape, run: Run, prior: tuple[float, float] | 
     best = Trial(capture, interval, fit(curves(capture, interval, run), shape, interval, prior))
     if stated is None and _unexplained(best.fit):
         best = _other_interval(best, shape, run, prior)
-    if best.rows >= DRIFT_ROWS and measured_interval(capture) is None:
+    if best.rows >= DRIFT_ROWS and best.fit.cost > DRIFT_NATS and measured_interval(capture) is None:
         best = _drifting(best, shape, run, prior)
     return best
 
@@ -208,7 +209,7 @@ def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, fl
     for interval, handicap in OTHERS.items():
         found = fit(curves(usual.capture, interval, run), shape, interval, prior)
         told = evidence(found) - handicap
-        sharp = found.error_s is not None and found.error_s <= max(interval, 1.0)
+        sharp = found.error_s is not None and found.error_s <= max(interval, 1.5)
         if sharp and told > best_evidence:
             best, best_evidence = Trial(usual.capture, interval, found), told
     return best

@@ -8,10 +8,11 @@ another peak is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.timeline.curves import Curve
+from loganalyze.timeline.posterior import Fit, judged
 from loganalyze.timeline.shape import Level, Shape, Zone, lingering
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 # Rows of one curve are not independent, so the sum of their log likelihoods overstates what they know.
 TEMPER = 0.7
 # Offsets tried at first, and offsets looked at closely.
-COARSE, FINE = 5000, 3000
+COARSE, FINE = 4000, 2500
 # Coarse offsets that are looked at closely in any case: between two of them the best may hide.
 KEPT = 40
+# Steepest changes of a curve that are tried on each change of the run, and rounds of looking closer.
+EDGES, MOST_ROUNDS = 40, 6
 # Nothing here samples more often.
 LEAST_STEP_S = 1e-3
 # What is this much less likely than the best (in nats) is left out.
@@ -43,22 +46,6 @@ LINGERS = 3.0
 UNSEEN = 15.0
 # Places whose costs differ by less are those of like runs in a row.
 ALIKE = 4.0
-# Captures of the same length begin within this share of an interval of each other, or (floor of the weight) do not.
-TOGETHER, APART = 0.35, 0.02
-
-
-@dataclass(slots=True)
-class Fit:
-    """Place of the curves' zero on the run's clock: ``offset_s`` +- ``error_s``; ``refused`` says why there is none."""
-
-    offset_s: float | None = None
-    error_s: float | None = None
-    refused: str | None = None
-    names: list[str] = field(default_factory=list)
-    cost: float = 0.0
-    """Cost of the best offset, in nats: what of the curves it leaves unexplained."""
-    offsets: Array | None = None
-    weights: Array | None = None
 
 
 def costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
@@ -68,11 +55,19 @@ def costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
     """
     import numpy as np
 
-    total = _sum_of_costs(curves, shape, offsets)
-    if shape.ended:
-        return total
-    stayed = _sum_of_costs(curves, lingering(shape), offsets) + LINGERS
-    return np.minimum(total, stayed + UNSEEN * _uncovered(curves, shape, offsets))
+    ended, stayed = np.zeros(len(offsets)), np.zeros(len(offsets))
+    beyond = None if shape.ended else lingering(shape)
+    for curve in curves:
+        zones = _ordered(curve.kind.zones(shape, curve.window, curve.slack))
+        other = zones if beyond is None else _ordered(curve.kind.zones(beyond, curve.window, curve.slack))
+        common = next((i for i, (a, b) in enumerate(zip(zones, other, strict=False)) if a != b), len(zones))
+        shared = _between(curve, zones[:common], offsets)
+        ended += curve.weight * (shared + _after(curve, zones[common - 1 :], offsets))
+        if beyond is not None:
+            stayed += curve.weight * (shared + _after(curve, other[common - 1 :], offsets))
+    if beyond is None:
+        return ended
+    return np.minimum(ended, stayed + LINGERS + UNSEEN * _uncovered(curves, shape, offsets))
 
 
 def _uncovered(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
@@ -85,16 +80,6 @@ def _uncovered(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
     return np.asarray(1.0 - np.clip(seen / most, 0.0, 1.0))
 
 
-def _sum_of_costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
-    import numpy as np
-
-    total = np.zeros(len(offsets))
-    for curve in curves:
-        zones = _ordered(curve.kind.zones(shape, curve.window, curve.slack))
-        total += curve.weight * _curve_costs(curve, zones, offsets)
-    return total
-
-
 def _ordered(zones: list[Zone]) -> list[Zone]:
     """Zones with ascending starts; one that starts before its forerunner is cut to nothing."""
     ordered: list[Zone] = []
@@ -105,25 +90,35 @@ def _ordered(zones: list[Zone]) -> list[Zone]:
     return ordered
 
 
-def _curve_costs(curve: Curve, zones: list[Zone], offsets: Array) -> Array:
+def _between(curve: Curve, zones: list[Zone], offsets: Array) -> Array:
+    """What the starts of all ``zones`` but the first add: rows change from the level before to the level after."""
     import numpy as np
 
-    sums = {level: _running_sum(curve, level) for level in {level for _, level in zones}}
-    bounds = np.array([start for start, _ in zones])
-    first = np.searchsorted(curve.t, bounds[:, None] - offsets[None, :], side="left")
-    last = np.vstack([first[1:], np.full((1, len(offsets)), len(curve.t))])
     total = np.zeros(len(offsets))
-    for i, (_, level) in enumerate(zones):
-        total += sums[level][last[i]] - sums[level][first[i]]
+    if len(zones) > 1:
+        bounds = np.array([start for start, _ in zones[1:]])
+        first = curve.index(bounds[:, None] - offsets[None, :])
+        for at, (before, after) in zip(first, pairwise(level for _, level in zones), strict=True):
+            if before != after:
+                total += (_running_sum(curve, before) - _running_sum(curve, after))[at]
     return total
+
+
+def _after(curve: Curve, zones: list[Zone], offsets: Array) -> Array:
+    """The rest of the sum, for zones that follow those of ``_between``: their starts, and all rows at the last."""
+    everything = float(_running_sum(curve, zones[-1][1])[-1])
+    return _between(curve, zones, offsets) + everything
 
 
 def _running_sum(curve: Curve, level: Level) -> Array:
     import numpy as np
 
+    if level in curve.sums:
+        return curve.sums[level]
     away = np.maximum(level.lo - curve.y, curve.y - level.hi).clip(0.0)
     cost = np.minimum(0.5 * (away / max(level.sigma, curve.sigma)) ** 2, level.cap) + level.base
-    return np.concatenate([[0.0], np.cumsum(cost)])
+    curve.sums[level] = np.concatenate([[0.0], np.cumsum(cost)])
+    return curve.sums[level]
 
 
 def fit(
@@ -154,12 +149,21 @@ def fit(
     coarse = np.linspace(low, high, max(16, min(COARSE, int((high - low) / step_s * 3))))
     limit = None if earliest_s is None else shape.start - earliest_s + step_s / 2
     first = _weighed(curves, shape, coarse, prior, limit)
-    grid = _finer(coarse, first)
-    cost = _weighed(curves, shape, grid, prior, limit)
+    usual = first[first < NEVER]
+    if not len(usual):
+        return Fit(refused="its curves and the run cannot meet")
+    grid, cost, width = _near_edges(coarse, edge_offsets(curves, shape), low, high), first, high - low
+    width /= max(len(coarse) - 1, 1)
+    if len(grid) > len(coarse):
+        cost = _weighed(curves, shape, grid, prior, limit)
+    for _ in range(MOST_ROUNDS):
+        grid, width = _finer(grid, cost, width)
+        cost = _weighed(curves, shape, grid, prior, limit)
+        if width <= step_s / 6:
+            break
     if limit is not None:
         cost = _first_place(grid, cost, max(4 * step_s, 2.0))
     found = _answer(grid, cost, curves, step_s)
-    usual = first[first < NEVER]
     if found.offset_s is not None and found.cost > NOTHING and found.cost > EXPLAINED * float(np.median(usual)):
         found.offset_s = found.error_s = None
         found.refused = "its curves do not look like the run anywhere"
@@ -176,17 +180,42 @@ def _first_place(grid: Array, cost: Array, apart_s: float) -> Array:
     return np.where(grid >= last - apart_s / 2, cost, cost + NEVER)
 
 
-def _finer(coarse: Array, cost: Array) -> Array:
-    """Offsets close to those that cost little."""
+def _near_edges(coarse: Array, edges: Array, low: float, high: float) -> Array:
+    """``coarse`` and, where it is too coarse for the run to show, the offsets that bring edges of both together."""
     import numpy as np
 
-    width = float(coarse[1] - coarse[0])
+    edges = edges[(edges >= low) & (edges <= high)]
+    return np.unique(np.concatenate([coarse, edges])) if len(coarse) >= COARSE else coarse
+
+
+def edge_offsets(curves: list[Curve], shape: Shape) -> Array:
+    """Offsets at which a steep change of a curve falls on a change that the run makes."""
+    import numpy as np
+
+    rises = [shape.start, shape.ready or shape.start, *(a for a, _ in shape.active[:3])]
+    falls = [shape.end, *(b for _, b in shape.active[:3])]
+    found = []
+    for curve in curves:
+        change = np.diff(curve.y)
+        middle = (curve.t[1:] + curve.t[:-1]) / 2
+        for signed, marks in ((change, rises), (-change, falls)):
+            steep = np.argsort(-signed, kind="stable")[:EDGES]
+            steep = steep[signed[steep] > 0.2]
+            found += [mark - middle[steep] for mark in marks]
+    return np.concatenate(found) if found else np.array([])
+
+
+def _finer(grid: Array, cost: Array, width: float) -> tuple[Array, float]:
+    """Offsets close to those of ``grid`` (``width`` apart or less) that cost little, and how far apart they are."""
+    import numpy as np
+
     deep = np.sort(cost)[min(KEPT, len(cost) - 1)]
-    near = coarse[cost <= max(float(cost.min()) + DEPTH, float(deep))]
+    near = grid[cost <= max(float(cost.min()) + DEPTH, float(deep))]
     halves = np.round(np.concatenate([near, near - width / 2, near + width / 2]) / width * 2)
     seeds = np.unique(halves) * (width / 2)
     parts = max(1, min(12, FINE // max(1, len(seeds))))
-    return np.asarray((seeds[:, None] + np.arange(parts)[None, :] * (width / 2 / parts)).ravel())
+    finer = width / 2 / parts
+    return np.asarray((seeds[:, None] + np.arange(parts)[None, :] * finer).ravel()), finer
 
 
 def _weighed(
@@ -216,80 +245,4 @@ def _answer(grid: Array, cost: Array, curves: list[Curve], step_s: float) -> Fit
     weight = np.exp(-(cost - cost.min())) * share
     names = list(dict.fromkeys(c.kind.name for c in curves))
     found = Fit(names=names, cost=float(cost.min()), offsets=grid, weights=weight)
-    return _judged(found, step_s)
-
-
-def _judged(found: Fit, step_s: float) -> Fit:
-    """Mean and error of the distribution, or why it tells nothing."""
-    import numpy as np
-
-    assert found.offsets is not None
-    assert found.weights is not None
-    grid, weight = found.offsets, found.weights / found.weights.sum()
-    reached = np.cumsum(weight)
-    low = grid[int(np.searchsorted(reached, 0.01))]
-    high = grid[min(int(np.searchsorted(reached, 0.99)), len(grid) - 1)]
-    mean = float((grid * weight).sum())
-    # Half the distance covers it only when the mean lies in the middle.
-    error = max(float(high) - mean, mean - float(low))
-    if error > max(2.0 * step_s, 2.0):
-        found.refused = f"the match is not distinct: offsets from {low:.1f} to {high:.1f} s fit about as well"
-        found.offset_s = found.error_s = None
-    else:
-        found.offset_s, found.error_s, found.refused = mean, error, None
-    return found
-
-
-def evidence(found: Fit) -> float:
-    """Log of how well any place fits, which may be compared between intervals of the same capture."""
-    if found.weights is None:
-        return float("-inf")
-    return float(-found.cost + _log(float(found.weights.sum())))
-
-
-def _log(value: float) -> float:
-    from math import log
-
-    return log(value) if value > 0 else float("-inf")
-
-
-def agree(own: Fit, others: list[Fit], known: list[float], step_s: float) -> Fit:
-    """``own`` sharpened by captures that were begun and ended with it: ``others``, and ``known`` offsets.
-
-    Each says where this capture begins, give or take TOGETHER of an interval, unless it was begun apart after all.
-    """
-    import numpy as np
-
-    if own.offsets is None or own.weights is None:
-        if not known:
-            return own
-        offsets = np.linspace(min(known) - 2 * step_s, max(known) + 2 * step_s, 400)
-        own = Fit(refused=own.refused, names=["length of its neighbours"], offsets=offsets, weights=np.ones(400))
-    assert own.offsets is not None
-    assert own.weights is not None
-    spread = TOGETHER * step_s
-    weights = own.weights / own.weights.sum()
-    for other in others:
-        if other.offsets is not None and other.weights is not None:
-            weights = weights * _smeared(own.offsets, other, spread)
-    for offset in known:
-        weights = weights * (APART + np.exp(-0.5 * ((own.offsets - offset) / spread) ** 2))
-    names = own.names if own.refused is None else [*own.names, "captures of the same length"]
-    merged = Fit(names=list(dict.fromkeys(names)), cost=own.cost, offsets=own.offsets, weights=weights)
-    return _judged(merged, step_s)
-
-
-def _smeared(at: Array, other: Fit, spread: float) -> Array:
-    """Distribution of ``other`` blurred by ``spread``, read at the offsets ``at``."""
-    import numpy as np
-
-    assert other.offsets is not None
-    assert other.weights is not None
-    bins = np.linspace(other.offsets[0] - 4 * spread, other.offsets[-1] + 4 * spread, 800)
-    mass, _ = np.histogram(other.offsets, bins=bins, weights=other.weights / other.weights.sum())
-    centres = (bins[1:] + bins[:-1]) / 2
-    width = float(centres[1] - centres[0])
-    reach = int(np.ceil(3 * spread / width))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * width / spread) ** 2)
-    blurred = np.convolve(mass, kernel, mode="full")[reach : reach + len(mass)]
-    return np.asarray(APART + np.interp(at, centres, blurred, left=0.0, right=0.0))
+    return judged(found, step_s)

@@ -136,15 +136,17 @@ def _curve(
     parts: list[tuple[Capture, pl.DataFrame]], metric: str, axis: _Axis, ascii_only: bool
 ) -> tuple[str, float] | None:
     """Highest value of each cell as a bar, and the peak; None where the metric stays at 0."""
+    import polars as pl
+
     tops: list[float | None] = [None] * axis.cells
+    scale = axis.cells / max(axis.end - axis.start, 1e-9)
     for capture, part in parts:
-        offset = capture.clock.offset_s or 0.0
-        for t, value in zip(part["t_s"].to_list(), part[metric].cast(float).to_list(), strict=True):
-            if t is None or value is None or not -1e15 < value < 1e15:
-                continue
-            at = axis.cell(t + offset)
-            before = tops[at]
-            tops[at] = value if before is None else max(before, value)
+        at = ((pl.col("t_s").cast(pl.Float64) + (capture.clock.offset_s or 0.0) - axis.start) * scale).floor()
+        rows = part.select(at.clip(0, axis.cells - 1).alias("at"), pl.col(metric).cast(pl.Float64).alias("value"))
+        rows = rows.filter(pl.col("at").is_finite() & pl.col("value").is_finite())
+        for cell, value in rows.group_by("at").agg(pl.col("value").max()).rows():
+            before = tops[int(cell)]
+            tops[int(cell)] = value if before is None else max(before, value)
     known = [v for v in tops if v is not None]
     if not known or max(known) <= 0:
         return None
