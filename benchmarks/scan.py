@@ -7,7 +7,6 @@ read the same file, which is in the page cache, and look for the same words. ``s
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -31,7 +30,8 @@ with open_source(sys.argv[2]) as opened:
     count = 0
     for line in all_lines(opened) if sys.argv[3] == "all" else scan(opened, words):
         count += 1
-print(count, opened.source.lines)
+import resource
+print(count, opened.source.lines, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -100,10 +100,18 @@ def compare(name: str, path: Path, rg: str | None, rounds: int = 5) -> None:
         print(f"{name:22} {row:12} {wall * 1000:8.0f} ms {size / wall / 1e9:6.2f} GB/s  {ratio}")
 
 
+def peak(path: Path | None) -> float:
+    """Peak memory in MiB of a scan, or of Python alone."""
+    bare = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    command = scan_command(str(path), "some") if path else [sys.executable, "-c", bare]
+    words = subprocess.run(command, capture_output=True, check=True).stdout.split()
+    return int(words[-1]) / (1 << 20 if sys.platform == "darwin" else 1024)
+
+
 def rates(path: Path, name: str) -> None:
     """Candidate lines a second inside one process, where every line is a candidate."""
     code = _SCAN.replace("count = 0", "import time; t = time.perf_counter(); count = 0").replace(
-        "print(count, opened.source.lines)", "print(round(count / (time.perf_counter() - t)))"
+        "import resource", "print(round(count / (time.perf_counter() - t))); raise SystemExit"
     )
     command = [sys.executable, "-c", code, str(ROOT), str(path), "some", " time ="]
     best = max(int(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(3))
@@ -120,11 +128,10 @@ def main() -> None:
         for name, every in (("0.1 % interesting", 1000), ("3 % interesting", 33)):
             write_log(path, mib << 20, every, "llama")
             compare(name, path, rg)
+            print(f"{name:22} peak memory {peak(path) - peak(None):.1f} MiB above bare Python")
         for kind in ("plain", "llama", "journald"):
             write_log(path, 32 << 20, 1, kind)
             rates(path, f"all lines, {kind}")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
-    print(f"peak memory of the largest process: {peak:.0f} (MiB on Linux, bytes/1 elsewhere)")
 
 
 if __name__ == "__main__":

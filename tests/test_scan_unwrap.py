@@ -358,3 +358,19 @@ def test_quick_road_equals_slow_road(texts: list[str]) -> None:
 def test_no_text_raises(data: bytes) -> None:
     for prefix in (b"", b'{"type":"log","msg":', b"[", b"Nov 30 17:02:35 ", b"2024-05-01 ", b"time=", b"> "):
         lines_of(b"x\n" + prefix + data)
+
+
+@pytest.mark.parametrize("name", ["watch-free-redirect.txt", "watch-free-via-script.txt"])
+def test_first_frame_of_a_screen(fixtures: Path, name: str) -> None:
+    with open_source(str(fixtures / "scan" / name)) as opened:
+        texts = [x.text for x in all_lines(opened)]
+    assert texts[0].startswith(b"Every 1.0s: free -m")
+    assert texts[2].split() == b"total used free shared buff/cache available".split()
+    assert texts[3].split()[:2] == [b"Mem:", b"24105"]
+    assert texts[4].split() == [b"Swap:", b"0", b"0", b"0"]
+    assert any("screen" in note for note in opened.source.notes)
+
+
+@given(st.binary(max_size=100))
+def test_any_screen(data: bytes) -> None:
+    lines_of(b"\x1b[2J\x1b[3;9H" + data + b"\x1b[99999;99999Hx\x1b[1;1H")

@@ -16,10 +16,12 @@ from loganalyze.scan.joiner import Joiner
 from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.line import Line
 from loganalyze.scan.modes import modes_of
+from loganalyze.scan.screen import first_frame, is_screen
 from loganalyze.scan.source import Opened
 from loganalyze.scan.unwrap import LM_LITERALS, Unwrapper
 
 _LF = 10
+SCREEN_NOTE = "drawn on a screen (watch, top): only full frames were read, updates were left out"
 # Blocks with fewer finds are not searched for control bytes as a whole.
 DENSE_STARTS = 256
 # Before 3.13 ``count`` looks at one byte at a time, and making a list of lines is quicker where these are long.
@@ -228,10 +230,15 @@ class Scanner:
         else:
             self._push_pieces(number, raw)
 
+    def _frame(self, raw: bytes) -> list[bytes]:
+        if SCREEN_NOTE not in self.source.notes:
+            self.source.notes.append(SCREEN_NOTE)
+        return first_frame(raw)
+
     def _push_pieces(self, number: int, raw: bytes) -> None:
         if len(raw) > LINE_BYTES:
             self._cut_pieces += sum(1 for part in raw.split(b"\r") if len(part) > LINE_BYTES)
-        for text in pieces(raw):
+        for text in pieces(raw) if not is_screen(raw) else self._frame(raw):
             line = self._unwrapper.line(number, text)
             if line is None:
                 self._queue.extend(self._unwrapper.extra)

@@ -248,7 +248,7 @@ class Unwrapper:
             inner = Told(self._context)
             for name in Told.__slots__:
                 if name not in ("context", "kinds", "last"):
-                    setattr(inner, name, getattr(told, name, None))
+                    setattr(inner, name, getattr(told, name))
             inner.kinds = list(told.kinds)
             lines.append(self._finish(number, self._peel(piece.rstrip(), inner).rstrip(), inner))
         return lines

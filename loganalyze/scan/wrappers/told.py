@@ -54,7 +54,7 @@ class Context:
 class Told:
     """Filled by peels, outermost wrapper first."""
 
-    __slots__ = ("container", "context", "epoch_s", "host", "kinds", "last", "level", "number", "pid", "port",
+    __slots__ = ("container", "context", "epoch_s", "host", "kinds", "last", "level", "pid", "port",
                  "process", "stamp", "t_s", "tag", "zone")  # fmt: skip
 
     def __init__(self, context: Context) -> None:
