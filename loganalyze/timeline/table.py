@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loganalyze.model.records import METRICS, Capture, Reading, Run
+from loganalyze.model.records import METRICS, Capture, Clock, Reading, Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EPOCH_FROM_S = 1e8
 # Rows of the resampled table; a finer step is made coarser.
 MAX_ROWS = 2_000_000
+# Longer tables leave out steps in which nothing is known.
+DENSE_ROWS = 20_000
 _TEXT = frozenset({"process", "pid", "throttle_mask"})
 
 
@@ -46,15 +48,32 @@ def is_placed(capture: Capture) -> bool:
     )
 
 
-def unplaced(what: Reading | Run) -> list[Capture]:
-    """Captures with rows that are not on the axis."""
-    return [c for c in captures_of(what) if c.frame is not None and c.frame.height and not is_placed(c)]
-
-
 def is_wall_time(what: Reading | Run) -> bool:
-    """True when the axis is UTC epoch seconds."""
+    """True when the axis is UTC epoch seconds: some source tells wall time."""
     offsets = [r.clock.offset_s for r in runs_of(what)] + [c.clock.offset_s for c in captures_of(what)]
     return any(o is not None and o > EPOCH_FROM_S for o in offsets)
+
+
+def placed_captures(what: Reading | Run) -> list[Capture]:
+    """Captures on the axis. Where it is wall time, what counts from the start of some run is not on it."""
+    wall = is_wall_time(what)
+    return [c for c in captures_of(what) if is_placed(c) and _on_axis(c.clock, wall)]
+
+
+def placed_runs(what: Reading | Run) -> list[Run]:
+    """Runs on the axis."""
+    wall = is_wall_time(what)
+    return [r for r in runs_of(what) if _on_axis(r.clock, wall)]
+
+
+def _on_axis(clock: Clock, wall: bool) -> bool:
+    return clock.offset_s is not None and (clock.offset_s > EPOCH_FROM_S or not wall)
+
+
+def unplaced(what: Reading | Run) -> list[Capture]:
+    """Captures with rows that are not on the axis."""
+    placed = {id(c) for c in placed_captures(what)}
+    return [c for c in captures_of(what) if c.frame is not None and c.frame.height and id(c) not in placed]
 
 
 def metrics_of(frame: pl.DataFrame) -> list[str]:
@@ -67,7 +86,7 @@ def tidy(what: Reading | Run) -> pl.DataFrame:
     ``value`` (Float64), sorted by time. Missing values have no row."""
     import polars as pl
 
-    parts = [_tidy(c) for c in captures_of(what) if is_placed(c)]
+    parts = [_tidy(c) for c in placed_captures(what)]
     schema = {"time": pl.Float64, "source": pl.String, "device": pl.Int32, "metric": pl.String, "value": pl.Float64}
     if not parts:
         return pl.DataFrame(schema=schema)
@@ -109,7 +128,7 @@ def usual_step(what: Reading | Run) -> float:
     """Step of the resampled table: the longest usual interval of the captures, 1, 2 or 5 times a power of ten."""
     from loganalyze.timeline.place import interval_of
 
-    steps = [interval_of(c) for c in captures_of(what) if is_placed(c)]
+    steps = [interval_of(c) for c in placed_captures(what)]
     span = bounds(what)
     return _round_step(max(steps) if steps else ((span[1] - span[0]) / 500 if span else 1.0))
 
@@ -128,7 +147,7 @@ def bounds(what: Reading | Run) -> tuple[float, float] | None:
     from loganalyze.timeline.axis import span_of
     from loganalyze.timeline.clocks import finite
 
-    times = [t for run in runs_of(what) for t in span_of(run) or ()]
+    times = [t for run in placed_runs(what) for t in span_of(run) or ()]
     for capture in captures_of(what):
         if is_placed(capture):
             assert capture.frame is not None and capture.clock.offset_s is not None  # noqa: PT018
@@ -159,7 +178,13 @@ def wide(what: Reading | Run, step_s: float | None = None) -> pl.DataFrame:
         table = table.join(sampled, on="bucket", how="left", maintain_order="left")
     from loganalyze.timeline.beside import beside
 
-    return table.drop("bucket").with_columns(beside(runs_of(what), first * step, step, count))
+    table = table.drop("bucket")
+    known = [c for c in table.columns if c != "time"]
+    table = table.with_columns(beside(placed_runs(what), first * step, step, count))
+    if count > DENSE_ROWS:
+        # Days between two runs are no rows.
+        table = table.filter(pl.any_horizontal(pl.col([*known, "phase", "events"]).is_not_null()))
+    return table
 
 
 def _buckets(what: Reading | Run, first: int, step: float) -> pl.DataFrame | None:

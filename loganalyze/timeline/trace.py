@@ -14,11 +14,10 @@ from typing import Any
 from loganalyze.model.records import Capture, Reading, Run
 from loganalyze.timeline.table import (
     bounds,
-    captures_of,
-    is_placed,
     is_wall_time,
     metrics_of,
-    runs_of,
+    placed_captures,
+    placed_runs,
     without_boot_averages,
 )
 
@@ -39,14 +38,12 @@ def trace_parts(what: Reading | Run) -> Iterator[str]:
 
 
 def _events(what: Reading | Run, zero: float) -> Iterator[dict[str, Any]]:
-    runs = runs_of(what)
+    runs = placed_runs(what)
     for pid, run in enumerate(runs, 1):
-        if run.clock.offset_s is not None:
-            yield from _run_events(run, pid, zero)
-    for pid, capture in enumerate(captures_of(what), len(runs) + 1):
-        if is_placed(capture):
-            yield _name(pid, "process_name", capture.source.path)
-            yield from _counters(capture, pid, zero)
+        yield from _run_events(run, pid, zero)
+    for pid, capture in enumerate(placed_captures(what), len(runs) + 1):
+        yield _name(pid, "process_name", capture.source.path)
+        yield from _counters(capture, pid, zero)
 
 
 def _name(pid: int, kind: str, text: str, tid: int = 0) -> dict[str, Any]:

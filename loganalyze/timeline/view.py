@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from loganalyze.model.records import Capture, Clock, Reading, Run
 from loganalyze.timeline.axis import span_of
-from loganalyze.timeline.table import bounds, captures_of, is_placed, is_wall_time, runs_of, without_boot_averages
+from loganalyze.timeline.table import (
+    bounds,
+    captures_of,
+    is_wall_time,
+    placed_captures,
+    placed_runs,
+    runs_of,
+    without_boot_averages,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +62,7 @@ def view(what: Reading | Run, *, width: int = 80, ascii_only: bool = False) -> s
     axis = _Axis(span[0], span[1], width - LABEL - 17)
     clocks = _clocks(what, width, 8)
     head = [_head(what, axis, width)]
-    head += [line for run in _longest(runs_of(what), 4) if (line := _phase_line(run, axis, width))]
+    head += [line for run in _longest(placed_runs(what), 4) if (line := _phase_line(run, axis, width))]
     curves = _curves(what, axis, ascii_only, MAX_LINES - len(head) - len(clocks))
     return "\n".join(line.rstrip()[:width] for line in [*head, *curves, *clocks]) + "\n"
 
@@ -100,7 +108,7 @@ def _phase_line(run: Run, axis: _Axis, width: int) -> str | None:
 
 
 def _curves(what: Reading | Run, axis: _Axis, ascii_only: bool, room: int) -> list[str]:
-    placed = [c for c in captures_of(what) if is_placed(c)]
+    placed = placed_captures(what)
     lines: list[str] = []
     for metric, label, unit in _SHOWN:
         for device, parts in _devices(placed, metric):
