@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from loganalyze.model.records import Capture, Clock, Reading, Run, Source
 
-__all__ = ["align"]
+__all__ = ["MODES", "align"]
+
+MODES = ("auto", "one", "folder", "stem")
+"""Ways of grouping, as ``group`` tells."""
+ZERO = "zero of the axis"
 
 
 def align(
@@ -23,14 +27,47 @@ def align(
     Runs get phases and the times of their requests; every clock gets ``offset_s``, ``anchor`` and ``error_s`` where
     it can be placed and a note where it cannot; captures whose stamps go back are cut into segments; rows placed by
     their number get ``t_s``. ``tz``: zone of stamps without one (default: a neighbour's, else this machine's).
-    ``starts``: path or file name -> time of the zero of that file. ``group``: see ``group.MODES``.
+    ``starts``: path or file name -> time of the zero of that file. ``group``: one of ``MODES``, see module ``group``.
 
     Raises LogAnalyzeError for a zone or start that cannot be read.
     """
-    from loganalyze.timeline.group import MODES, Group
-    from loganalyze.timeline.group import group as make_groups
     from loganalyze.timeline.phases import fill_phases
 
+    _check(tz, group)
+    for run in runs:
+        fill_phases(run)
+    if not captures and not starts and len(runs) == 1 and runs[0].clock.first_epoch_s is None:
+        return _alone(runs[0])
+    whole = _split(captures)
+    _apply_starts(runs, whole, starts or {}, tz)
+    return _align(runs, whole, tz, group)
+
+
+def _align(runs: list[Run], captures: list[Capture], tz: str | None, mode: str) -> Reading:
+    from loganalyze.timeline.attach import attach
+    from loganalyze.timeline.axis import align_group
+    from loganalyze.timeline.group import group
+
+    groups, told = group(runs, captures, mode)
+    for members in groups:
+        align_group(members, tz)
+    reading = Reading(runs=list(runs), grouping=told)
+    attach(reading, groups)
+    _report_clocks(runs, captures)
+    sources = [*(r.source for r in runs), *(c.source for c in captures)]
+    reading.sources = list({id(s): s for s in sources if s is not None}.values())
+    return reading
+
+
+def _alone(run: Run) -> Reading:
+    """The usual case, a log without captures, for which nothing else need be loaded."""
+    if run.clock.offset_s is None and (run.phases or run.start_s is not None):
+        run.clock.offset_s, run.clock.anchor, run.clock.error_s = 0.0, ZERO, 0.0
+    _report_clocks([run], [])
+    return Reading(runs=[run], sources=[run.source] if run.source else [], grouping="one log")
+
+
+def _check(tz: str | None, group: str) -> None:
     if tz is not None:
         from loganalyze.timeline.zones import check_zone
 
@@ -39,24 +76,6 @@ def align(
         from loganalyze.errors import LogAnalyzeError
 
         raise LogAnalyzeError(f"unknown grouping {group}", remedy="Use one of: " + ", ".join(MODES))
-    for run in runs:
-        fill_phases(run)
-    whole = _split(captures)
-    _apply_starts(runs, whole, starts or {}, tz)
-    reading = Reading(runs=list(runs))
-    if not whole and len(runs) <= 1:
-        groups, reading.grouping = [Group(list(runs), [])], "one log" if runs else "nothing to group"
-    else:
-        groups, reading.grouping = make_groups(runs, whole, group)
-    from loganalyze.timeline.attach import attach
-    from loganalyze.timeline.axis import align_group
-
-    for members in groups:
-        align_group(members, tz)
-    attach(reading, groups)
-    _report_clocks(runs, whole)
-    reading.sources = list({id(s): s for s in [*(r.source for r in runs), *(c.source for c in whole)] if s}.values())
-    return reading
 
 
 def _split(captures: list[Capture]) -> list[Capture]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loganalyze.model.records import Capture, Phase, Run
+from loganalyze.timeline import ZERO
 from loganalyze.timeline.client import offset_from_client
 from loganalyze.timeline.clocks import Timed, files_trusted, finite, place_stamped, settle, timed
 from loganalyze.timeline.group import Group
@@ -120,7 +121,7 @@ def _zero(members: Group) -> None:
         return
     run = next((r for r in members.runs if r.phases or r.start_s is not None), None)
     if run is not None:
-        settle(run.clock, 0.0, "zero of the axis", 0.0)
+        settle(run.clock, 0.0, ZERO, 0.0)
 
 
 def _place_loose(members: Group, trusted: bool | None) -> None:
@@ -183,6 +184,11 @@ def _by_last_write(capture: Capture, run: Run | None, trusted: bool | None) -> N
 def fill_times(capture: Capture) -> None:
     """Give the rows of a capture placed by number of row their times."""
     frame, clock = capture.frame, capture.clock
+    if frame is not None and clock.interval_s is None and clock.kind in ("absolute", "relative"):
+        from loganalyze.timeline.place import measured_interval
+
+        measured = measured_interval(capture)
+        clock.interval_s = None if measured is None else round(measured, 4)
     if frame is None or clock.interval_s is None or clock.kind not in ("interval", "none"):
         return
     if not frame.height or frame["t_s"].null_count() < frame.height:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from loganalyze.model.records import Capture, Run, Source
 
-MODES = ("auto", "one", "folder", "stem")
 # Names of captures that say what they are, not whose; none of them can claim another file by its stem.
 _LOOSE = frozenset(
     (
