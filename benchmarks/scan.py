@@ -21,6 +21,8 @@ WORDS = (
     "graph splits", "failed to allocate", "out of memory", "n_ctx ", "KV self size", "draft acceptance", "truncated = 1",
     "context shift", "llama_perf_context", "ggml_cuda_init:", "graphs reused",
 )  # fmt: skip
+# ``ru_maxrss`` of a child starts with that of its parent, so the figure of the kernel is read.
+_PEAK = "next(l.split()[1] for l in open('/proc/self/status') if l.startswith('VmHWM'))"
 _SCAN = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -30,9 +32,8 @@ with open_source(sys.argv[2]) as opened:
     count = 0
     for line in all_lines(opened) if sys.argv[3] == "all" else scan(opened, words):
         count += 1
-import resource
-print(count, opened.source.lines, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
+print(count, opened.source.lines, PEAK)
+""".replace("PEAK", _PEAK)
 
 
 def noise(number: int) -> str:
@@ -55,8 +56,8 @@ def write_log(path: Path, size: int, every: int, kind: str) -> None:
     chunk: list[str] = []
     for number in range(40_000):
         if number % every == every // 2:
-            rate = 400 + number % 100
-            text = f"prompt eval time = {number % 10000:10.2f} ms / {number % 5000:5d} tokens ( 0.24 ms per token, {rate}.74 tokens per second)"
+            head = f"prompt eval time = {number % 10000:10.2f} ms / {number % 5000:5d} tokens"
+            text = f"{head} ( 0.24 ms per token, {400 + number % 100}.74 tokens per second)"
         else:
             text = noise(number)
         chunk.append(prefix(number, kind) + text + "\n")
@@ -66,15 +67,16 @@ def write_log(path: Path, size: int, every: int, kind: str) -> None:
             out.write(data)
 
 
-def timed(command: list[str], stdin: Path | None = None) -> float:
-    """Wall seconds of a process; ``stdin`` is sent through ``cat`` and a pipe."""
-    start = time.perf_counter()
+def timed(command: list[str], stdin: Path | None = None) -> tuple[float, float]:
+    """Wall and CPU seconds of a process; ``stdin`` is sent through ``cat`` and a pipe, which counts too."""
+    start, before = time.perf_counter(), os.times()
     if stdin is None:
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     else:
         with subprocess.Popen(["cat", str(stdin)], stdout=subprocess.PIPE) as cat:
             subprocess.run(command, stdin=cat.stdout, stdout=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - start
+    wall, after = time.perf_counter() - start, os.times()
+    return wall, after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def scan_command(target: str, mode: str) -> list[str]:
@@ -89,29 +91,34 @@ def compare(name: str, path: Path, rg: str | None, rounds: int = 5) -> None:
     rows["cat | scan"] = (scan_command("-", "some"), path)
     if rg:
         rows = {"rg -c": ([*rg_command, str(path)], None), "cat | rg -c": (rg_command, path), **rows}
-    times: dict[str, list[float]] = {row: [] for row in rows}
+    times: dict[str, list[tuple[float, float]]] = {row: [] for row in rows}
     for _ in range(rounds):
         for row, (command, stdin) in rows.items():
             times[row].append(timed(command, stdin))
-    medians = {row: statistics.median(values) for row, values in times.items()}
-    for row, wall in medians.items():
-        base = medians.get("cat | rg -c" if row.startswith("cat") else "rg -c")
-        ratio = f"{wall / base:5.2f} x rg" if base else ""
+    for row, values in times.items():
+        wall, cpu = median(values)
+        base = times.get("cat | rg -c" if row.startswith("cat") else "rg -c")
+        ratio = f"{wall / median(base)[0]:5.2f} x rg wall {cpu / median(base)[1]:5.2f} x rg cpu" if base else ""
         print(f"{name:22} {row:12} {wall * 1000:8.0f} ms {size / wall / 1e9:6.2f} GB/s  {ratio}")
+
+
+def median(values: list[tuple[float, float]]) -> tuple[float, float]:
+    """Medians of wall and of CPU time."""
+    return statistics.median(v[0] for v in values), statistics.median(v[1] for v in values)
 
 
 def peak(path: Path | None) -> float:
     """Peak memory in MiB of a scan, or of Python alone."""
-    bare = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    bare = "print(" + _PEAK + ")"
     command = scan_command(str(path), "some") if path else [sys.executable, "-c", bare]
     words = subprocess.run(command, capture_output=True, check=True).stdout.split()
-    return int(words[-1]) / (1 << 20 if sys.platform == "darwin" else 1024)
+    return int(words[-1]) / 1024
 
 
 def rates(path: Path, name: str) -> None:
     """Candidate lines a second inside one process, where every line is a candidate."""
     code = _SCAN.replace("count = 0", "import time; t = time.perf_counter(); count = 0").replace(
-        "import resource", "print(round(count / (time.perf_counter() - t))); raise SystemExit"
+        "print(count", "print(round(count / (time.perf_counter() - t))); raise SystemExit; (count"
     )
     command = [sys.executable, "-c", code, str(ROOT), str(path), "some", " time ="]
     best = max(int(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(3))
@@ -128,7 +135,8 @@ def main() -> None:
         for name, every in (("0.1 % interesting", 1000), ("3 % interesting", 33)):
             write_log(path, mib << 20, every, "llama")
             compare(name, path, rg)
-            print(f"{name:22} peak memory {peak(path) - peak(None):.1f} MiB above bare Python")
+            if sys.platform == "linux":
+                print(f"{name:22} peak memory {peak(path) - peak(None):.1f} MiB above bare Python")
         for kind in ("plain", "llama", "journald"):
             write_log(path, 32 << 20, 1, kind)
             rates(path, f"all lines, {kind}")
