@@ -49,6 +49,8 @@ def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[s
     rate = facts.writing_tps or 0.0
     together = "" if facts.timing.alone_tps is not None else " a request, all of them together,"
     text = f"writing at {tps(rate)}{together} is {ratio * 100:.0f} % of {what}"
+    if ratio > limits.decode_too_fast_ratio and not own and not facts.expected.bound:
+        return text + "; it is faster than predicted, so the card or the model is another than the log says", "medium"
     if signs.proven_fast(facts, limits):
         return text, "medium" if facts.expected.bound and _doubtful(facts) else "high"
     if signs.abnormal(facts, limits) is not False:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.findings.measured.changes import Change, measure_changes
+from loganalyze.findings.measured.clean import cleaned
 from loganalyze.findings.measured.expected import Expected, measure_expected
 from loganalyze.findings.measured.placement import Placement, is_gpu_backend, measure_placement
 from loganalyze.findings.measured.process import ProcessFacts, measure_process
@@ -131,8 +132,9 @@ class Facts:
 
 def measure(run: Run, limits: Thresholds, baseline: Mapping[str, Any] | None = None) -> Facts:
     """Measure ``run``. ``baseline`` is the content of a saved baseline (``metrics.writing_tps.median`` and so on)."""
+    run = cleaned(run)
     timing = measure_timing(run, limits)
-    place = measure_placement(run)
+    place = measure_placement(run, limits.kv_host_share)
     gpu, host = _telemetry(run)
     expected = measure_expected(run, timing, place, gpu, baseline)
     _cached_rate(timing, expected)

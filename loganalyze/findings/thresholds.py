@@ -24,9 +24,7 @@ class Thresholds:
     decode_abnormal_ratio: float = 0.45  # points: all but 2 of 145 typical ones lie above, both faulty ones below 0.3
     decode_too_fast_ratio: float = 1.35  # points: none above 1.28; beyond it the inputs are wrong
     prefill_abnormal_ratio: float = 0.12  # points: lowest typical 0.27 except one 2024 build of a new card
-    baseline_healthy_ratio: float = (
-        0.85  # three equal runs differ by less than 3 % (base_8b_r1 to r3, b6173_8b_r1 to r3)
-    )
+    baseline_healthy_ratio: float = 0.85  # three equal runs differ by less than 3 % (base_8b_r1 to r3)
     baseline_abnormal_ratio: float = 0.6  # ngl64_27b, the mildest fault, reaches 0.67 of n64_27b
     # -- reading against writing
     ratio_low: float = 5.0  # points: CUDA 16 to 179, Metal 5 to 35, Vulkan 10 to 40; CPU 1.8 to 4.3
@@ -44,17 +42,11 @@ class Thresholds:
     writing_fast_tps: float = 20.0  # no placement in host memory was seen above it, but small models (ngl48_27b: 13)
     half_share: float = 0.6  # share of request time from which one half "takes most of the time"
     # -- placement
-    layers_partial_max: int = (
-        24  # fewer layers asked for than any model above 1.5B has (Qwen2.5-3B 36, Llama-3.2-3B 28)
-    )
-    host_weights_share: float = (
-        0.02  # embeddings of an 8B are 1.8 % of the device part (b6173_8b_r1), output layer above
-    )
-    host_weights_min_mib: float = 600.0  # tied embedding tables reach about this size (Gemma)
+    layers_partial_max: int = 24  # fewer than any model above 1.5B has (Llama-3.2-3B 28, Qwen2.5-3B 36)
+    host_weights_share: float = 0.02  # embeddings of an 8B are 1.8 % of the device part (b6173_8b_r1)
     kv_host_share: float = 0.05  # of all KV memory
     # -- device memory
     vram_full_pct: float = 97.0  # fit_27b_8g 98.8 %; full_27b_22g runs at full speed with 95.3 %
-    vram_headroom_pct: float = 90.0  # below it memory is not the matter
     vram_foreign_share: float = 0.1  # of the card, held by other processes before the run: worth naming
     spill_mib: float = 300.0  # shared GPU memory that a desktop without a model does not reach
     spill_mem_util_pct: float = 10.0  # memory controller while weights cross the bus: a few per cent
@@ -66,7 +58,7 @@ class Thresholds:
     cpu_busy_share: float = 0.7  # of the threads asked for
     # -- host paging
     swap_in_kib_s: float = 2000.0  # one stray page-in burst stays below; swap_nommap_8b_4 moves 400,000
-    swap_out_kib_s: float = 5000.0
+    swap_out_kib_s: float = 5000.0  # loading a model may push out idle pages for a second; swap runs write 200,000
     swap_rows: int = 2  # rows with paging: one row is a burst
     block_in_kib_s: float = 50_000.0  # re-reading weights while answering; a cached model reads nothing
     major_faults_s: float = 200.0  # pages from disk a second while answering
@@ -94,11 +86,11 @@ class Thresholds:
     threads_over: float = 1.25  # threads over the cores there are
     # -- serving
     kv_pool_pct: float = 90.0  # share of the KV pool in use, with requests waiting
-    preempted_min: int = 1
+    preempted_min: int = 1  # engines print the line only when work was thrown away
     streams_shared: float = 1.5  # mean requests at work together
     # -- too little
-    short_output_tokens: int = 8
-    short_prompt_tokens: int = 32
+    short_output_tokens: int = 8  # swap_nommap_8b_4 and thrash_mmap_8b_2 write 5: no rate worth a name
+    short_prompt_tokens: int = 32  # llama.cpp's smallest batch that is computed on a card when weights are on the host
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Thresholds:
         """A copy with ``overrides`` (name -> number or its text). Raises ``UsageError`` for unknown names and values."""
@@ -131,3 +123,15 @@ def _number(name: str, value: Any, whole: bool) -> int | float:
         kind = "a whole number" if whole else "a number"
         raise UsageError(f"threshold '{name}' needs {kind} of 0 or more, not '{value}'") from None
     return int(number) if whole else number
+
+
+def page() -> str:
+    """The whole of ``docs/thresholds.md``: name, default and what set it, from the comments above."""
+    import inspect
+    import re
+
+    rows = re.findall(r"^    (\w+): \w+ = ([\d._]+)  # (.+)$", inspect.getsource(Thresholds), re.MULTILINE)
+    out = ["# Thresholds", "", "Override one with `--set name=value`; the report prints what was changed.", "",
+           "| name | default | set by |", "| --- | --- | --- |"]  # fmt: skip
+    out += [f"| `{name}` | {value.replace('_', '')} | {why} |" for name, value, why in rows]
+    return "\n".join(out) + "\n"

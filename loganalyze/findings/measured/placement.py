@@ -56,7 +56,7 @@ def on_host(device: str) -> bool:
     return bool(_HOST.match(device)) and not _DEVICE_MAPPED.match(device)
 
 
-def measure_placement(run: Run) -> Placement:
+def measure_placement(run: Run, kv_host_share: float = 0.05) -> Placement:
     """Placement of ``run``; parts without evidence stay unknown."""
     setup = run.setup
     found = Placement(layers_on_gpu=setup.layers_on_gpu, layers_total=setup.layers_total)
@@ -67,7 +67,7 @@ def measure_placement(run: Run) -> Placement:
     _buffers(found, run)
     _decide(found, run)
     _experts(found, run)
-    _cache(found, run)
+    _cache(found, run, kv_host_share)
     _choice(found, run)
     return found
 
@@ -194,11 +194,11 @@ def _to_host(event: Event) -> bool:
     return on_host(buffer) if buffer else "CPU" in event.text
 
 
-def _cache(found: Placement, run: Run) -> None:
+def _cache(found: Placement, run: Run, kv_host_share: float) -> None:
     host, device = found.kv_host_mib or 0.0, found.kv_device_mib or 0.0
     if command.kv_kept_on_host(run.setup):
         found.kv_on_host = "the option keeps the KV cache in host memory"
-    elif host > 0 and host / (host + device) > 0.05 and found.weights == "device":
+    elif host > 0 and host / (host + device) > kv_host_share and found.weights == "device":
         found.kv_on_host = f"{host:.0f} of {host + device:.0f} MiB of KV cache in host buffers"
     if found.kv_on_host:
         found.proofs += [
