@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 # Seconds between rows where a tool does not say: what people type for vmstat, dmon and nvidia-smi nearly always.
 USUAL_S = 1.0
 # Other intervals in use, with the nats that they must be better by.
-OTHERS = {2.0: 4.0, 5.0: 4.0, 0.5: 4.0, 10.0: 5.0, 0.1: 5.0, 0.2: 5.0}
+OTHERS = {2.0: 6.0, 5.0: 6.0, 0.5: 6.0, 10.0: 7.0, 0.1: 7.0, 0.2: 7.0}
 # Loops sleep between samples, so that a second lasts 1.003 to 1.012 s; it shows only in long captures.
 DRIFTS = (1.0, 1.002, 1.004, 1.006, 1.009, 1.012)
-DRIFT_ROWS, DRIFT_NATS = 300, 3.0
+DRIFT_ROWS = 300
+# Nats that a fit may cost, and that another must be better by.
+POOR = 3.0
 # Lengths of load that are tried where a log tells none.
 LOADS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 # Captures whose lengths differ by no more intervals than this were begun and ended together.
@@ -195,13 +197,14 @@ def _try(capture: Capture, shape: Shape, run: Run, prior: tuple[float, float] | 
     best = Trial(capture, interval, fit(curves(capture, interval, run), shape, interval, prior))
     if stated is None and _unexplained(best.fit):
         best = _other_interval(best, shape, run, prior)
-    if best.rows >= DRIFT_ROWS and best.fit.cost > DRIFT_NATS and measured_interval(capture) is None:
+    if best.rows >= DRIFT_ROWS and best.fit.cost > POOR and measured_interval(capture) is None:
         best = _drifting(best, shape, run, prior)
     return best
 
 
 def _unexplained(found: Fit) -> bool:
-    return found.offsets is not None and (found.offset_s is None or found.cost > 3.0)
+    """True when no place fits. Several places that fit are no reason to doubt the interval."""
+    return found.offsets is not None and found.cost > POOR
 
 
 def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
@@ -216,7 +219,7 @@ def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, fl
 
 
 def _drifting(steady: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
-    best, best_evidence = steady, evidence(steady.fit) + DRIFT_NATS
+    best, best_evidence = steady, evidence(steady.fit) + POOR
     near = _peak(steady, (DRIFTS[-1] - 1) * steady.rows * steady.interval_s + 5 * steady.interval_s)
     for scale in DRIFTS[1:]:
         drifted = curves(steady.capture, steady.interval_s, run, scale)
