@@ -13,7 +13,9 @@ from lark.load_grammar import load_grammar
 
 from loganalyze.grammar.source import RuleNotes, grammar_dir, grammar_text, notes
 
-BLANK = r"[ \t]*"
+# Blanks and terminals never give characters back, which is how Lark's scanner reads them; it also keeps hostile lines
+# linear.
+BLANK = r"[ \t]*+"
 TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal", "NUMBER": "number"}
 MIN_LITERAL = 3
 
@@ -110,11 +112,11 @@ class _Deriver:
         return None
 
     def is_atomic(self, node: Any) -> bool:
-        """True when every way through ``node`` is one string or one terminal written as an atomic group."""
+        """True when every way through ``node`` is one terminal."""
         if isinstance(node, NonTerminal):
             return self.is_atomic(self.rules[str(node.name)])
         if isinstance(node, Terminal):
-            return self.terminals[node.name].startswith("(?>")
+            return True
         if node.data in ("expansions", "expansion", "value"):
             return len(node.children) > 0 and all(self.is_atomic(c) for c in node.children)
         return False
@@ -125,7 +127,7 @@ class _Deriver:
                 return self.regex(value, path)
             return BLANK + _literal_regex(value.children[0])
         if isinstance(value, Terminal):
-            return BLANK + _group(self.terminals[value.name])
+            return BLANK + _atomic(self.terminals[value.name])
         name = str(value.name)
         if name in path:
             raise GrammarError(f"{self.name}.{path[0]}: rule {name} is recursive; line shapes must be regular")
@@ -177,11 +179,11 @@ def _literal_regex(token: Any) -> str:
             return "(?i:" + re.escape(str(ast.literal_eval(text[:-1]))) + ")"
         return re.escape(str(ast.literal_eval(text)))
     body, flags = text[1:].rsplit("/", 1)
-    return f"(?{flags}:{body})" if flags else _group(body)
+    return _atomic(f"(?{flags}:{body})" if flags else body)
 
 
-def _group(pattern: str) -> str:
-    return f"(?:{pattern})"
+def _atomic(pattern: str) -> str:
+    return f"(?>{pattern})"
 
 
 def write(name: str, folder: Path) -> Path:

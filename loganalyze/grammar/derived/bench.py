@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'md_head',
-        'pattern': '[ \\t]*\\|[ \\t]*model[ \\t]*\\|[ \\t]*(?P<columns>(?:[a-z][^\\n]*\\|))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+model[ \\t]*+\\|[ \\t]*+(?P<columns>(?>[a-z][^\\n]*\\|))[ \\t]*+\\Z',
         'fields': (('columns', 'columns', 'str'),),
         'literals': (b'| model',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'md_row',
-        'pattern': '[ \\t]*\\|[ \\t]*(?P<model>(?:[A-Za-z0-9][^|\\n]{0,200}[^|\\s]))[ \\t]*\\|[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<size_unit>(?:[KMGT]iB))[ \\t]*\\|[ \\t]*(?P<params>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<params_unit>(?:[KMBT]))[ \\t]*\\|[ \\t]*(?P<cells>(?:[^\\s|][^\\n]*\\|))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+(?P<model>(?>[A-Za-z0-9][^|\\n]{0,200}[^|\\s]))[ \\t]*+\\|[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<size_unit>(?>[KMGT]iB))[ \\t]*+\\|[ \\t]*+(?P<params>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<params_unit>(?>[KMBT]))[ \\t]*+\\|[ \\t]*+(?P<cells>(?>[^\\s|][^\\n]*\\|))[ \\t]*+\\Z',
         'fields': (('model', 'model', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('params', 'params', 'float'), ('params_unit', 'params_unit', 'str'), ('cells', 'cells', 'str')),
         'literals': (b'iB |',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'build',
-        'pattern': '[ \\t]*build:[ \\t]*(?P<sha>(?:[0-9a-f]{7,40}|unknown))[ \\t]*\\([ \\t]*(?P<build_number>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+build:[ \\t]*+(?P<sha>(?>[0-9a-f]{7,40}|unknown))[ \\t]*+\\([ \\t]*+(?P<build_number>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('sha', 'sha', 'str'), ('build_number', 'build_number', 'int')),
         'literals': (b'build:',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'csv_head',
-        'pattern': '[ \\t]*build_commit,[ \\t]*(?P<names>(?:[a-z_]+(?:,[a-z_]+)*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+build_commit,[ \\t]*+(?P<names>(?>[a-z_]+(?:,[a-z_]+)*))[ \\t]*+\\Z',
         'fields': (('names', 'names', 'str'),),
         'literals': (b'build_commit,',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'json_line',
-        'pattern': '[ \\t]*(?P<json_object>(?:\\{ ?"build_commit": [^\\n]*\\}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<json_object>(?>\\{ ?"build_commit": [^\\n]*\\}))[ \\t]*+\\Z',
         'fields': (('json_object', 'json_object', 'str'),),
         'literals': (b'"build_commit":',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'json_first',
-        'pattern': '[ \\t]*"build_commit":[ \\t]*(?P<first_value>(?:"[^"\\n]*"))[ \\t]*,[ \\t]*\\Z',
+        'pattern': '[ \\t]*+"build_commit":[ \\t]*+(?P<first_value>(?>"[^"\\n]*"))[ \\t]*+,[ \\t]*+\\Z',
         'fields': (('first_value', 'first_value', 'str'),),
         'literals': (b'"build_commit":',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sql',
-        'pattern': "[ \\t]*INSERT\\ INTO(?:[ \\t]*llama_bench|[ \\t]*test)[ \\t]*\\([ \\t]*(?P<sql_names>(?:[a-z_]+(?:, [a-z_]+)*))[ \\t]*\\)[ \\t]*VALUES[ \\t]*\\([ \\t]*(?P<sql_values>(?:'[^\\n]*'))[ \\t]*\\);[ \\t]*\\Z",
+        'pattern': "[ \\t]*+INSERT\\ INTO(?:[ \\t]*+llama_bench|[ \\t]*+test)[ \\t]*+\\([ \\t]*+(?P<sql_names>(?>[a-z_]+(?:, [a-z_]+)*))[ \\t]*+\\)[ \\t]*+VALUES[ \\t]*+\\([ \\t]*+(?P<sql_values>(?>'[^\\n]*'))[ \\t]*+\\);[ \\t]*+\\Z",
         'fields': (('sql_names', 'sql_names', 'str'), ('sql_values', 'sql_values', 'str')),
         'literals': (b'INSERT INTO',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'batched_head',
-        'pattern': '[ \\t]*\\|[ \\t]*PP[ \\t]*\\|[ \\t]*TG[ \\t]*\\|(?:[ \\t]*B[ \\t]*\\|)?[ \\t]*N_KV[ \\t]*\\|[ \\t]*T_PP\\ s[ \\t]*\\|[ \\t]*S_PP\\ t/s[ \\t]*\\|[ \\t]*T_TG\\ s[ \\t]*\\|[ \\t]*S_TG\\ t/s[ \\t]*\\|(?:[ \\t]*(?P<more>(?:[A-Z][^\\n]*)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+PP[ \\t]*+\\|[ \\t]*+TG[ \\t]*+\\|(?:[ \\t]*+B[ \\t]*+\\|)?[ \\t]*+N_KV[ \\t]*+\\|[ \\t]*+T_PP\\ s[ \\t]*+\\|[ \\t]*+S_PP\\ t/s[ \\t]*+\\|[ \\t]*+T_TG\\ s[ \\t]*+\\|[ \\t]*+S_TG\\ t/s[ \\t]*+\\|(?:[ \\t]*+(?P<more>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
         'fields': (('more', 'more', 'str'),),
         'literals': (b'S_PP t/s',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'batched_setup',
-        'pattern': '(?:[ \\t]*main|[ \\t]*llama_batched_bench)[ \\t]*:[ \\t]*n_kv_max[ \\t]*=[ \\t]*(?P<n_kv_max>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*(?P<setup_pairs>(?:n_batch[^\\n]*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+main|[ \\t]*+llama_batched_bench)[ \\t]*+:[ \\t]*+n_kv_max[ \\t]*+=[ \\t]*+(?P<n_kv_max>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?P<setup_pairs>(?>n_batch[^\\n]*))[ \\t]*+\\Z',
         'fields': (('n_kv_max', 'n_kv_max', 'int'), ('setup_pairs', 'setup_pairs', 'str')),
         'literals': (b'n_kv_max',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'batched_line',
-        'pattern': '[ \\t]*(?P<batched_object>(?:\\{"n_kv_max": [^\\n]*\\}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<batched_object>(?>\\{"n_kv_max": [^\\n]*\\}))[ \\t]*+\\Z',
         'fields': (('batched_object', 'batched_object', 'str'),),
         'literals': (b'{"n_kv_max":',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'progress',
-        'pattern': '[ \\t]*llama\\-bench:\\ benchmark[ \\t]*(?:\\d+\\/\\d+)[ \\t]*:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama\\-bench:\\ benchmark[ \\t]*+(?>\\d+\\/\\d+)[ \\t]*+:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'llama-bench: benchmark',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'csv_title',
-        'pattern': '[ \\t]*(?:"(?:[Dd]stat|dool) [0-9.]{1,20} CSV output")[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>"(?:[Dd]stat|dool) [0-9.]{1,20} CSV output")[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'CSV output',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'csv_groups',
-        'pattern': '[ \\t]*(?:"(?:system|epoch|memory usage|total (?:cpu )?usage|swap|paging|dsk\\/total|procs|load avg)",)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>"(?:system|epoch|memory usage|total (?:cpu )?usage|swap|paging|dsk\\/total|procs|load avg)",)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'"memory usage"', b'"total cpu usage"', b'"total usage"', b'"paging"', b'"dsk/total"'),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'screen_groups',
-        'pattern': '[ \\t]*(?:(?:-|┄)+[a-z0-9\\/]{2,20}(?:-|┄)[^\n"]*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:-|┄)+[a-z0-9\\/]{2,20}(?:-|┄)[^\n"]*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'system', b'usage', b'dsk', b'swap', b'paging'),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'names',
-        'pattern': '[ \\t]*(?:[^\\s\\d:]{3,24})[ \\t]*(?:[^\\s\\d:]{3,24})[ \\t]*(?:[^\\s\\d:]{3,24})[ \\t]*(?:[^\\s\\d:]{3,24})[ \\t]*(?P<fifth_name>(?:[^\\s\\d:]{3,24}))(?:[ \\t]*(?P<sixth_name>(?:[^\\s\\d:]{3,24})))?(?:[ \\t]*(?P<seventh_name>(?:[^\\s\\d:]{3,24})))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?P<fifth_name>(?>[^\\s\\d:]{3,24}))(?:[ \\t]*+(?P<sixth_name>(?>[^\\s\\d:]{3,24})))?(?:[ \\t]*+(?P<seventh_name>(?>[^\\s\\d:]{3,24})))?[ \\t]*+\\Z',
         'fields': (('fifth_name', 'fifth_name', 'str'), ('sixth_name', 'sixth_name', 'str'), ('seventh_name', 'seventh_name', 'str')),
         'literals': (b'buff', b'uffer', b'ache', b'ach\xc3\xa9', b'bufor', b'\xd0\xba\xd0\xb5\xd1\x88', b'\xe7\xbc\x93'),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'row',
-        'pattern': '[ \\t]*(?P<label>(?:[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*(?P<total>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*(?P<free>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))(?:[ \\t]*(?P<shared>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*(?P<fifth>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*(?P<sixth>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*(?P<seventh>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*+(?P<total>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))(?:[ \\t]*+(?P<shared>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*+(?P<fifth>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*+(?P<sixth>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?(?:[ \\t]*+(?P<seventh>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?)))?[ \\t]*+\\Z',
         'fields': (('label', 'label', 'str'), ('total', 'total', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str'), ('shared', 'shared', 'str'), ('fifth', 'fifth', 'str'), ('sixth', 'sixth', 'str'), ('seventh', 'seventh', 'str')),
         'literals': (b':', b'\xef\xbc\x9a'),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'adjusted',
-        'pattern': '[ \\t]*\\-/\\+[ \\t]*(?P<label>(?:[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*(?P<free>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\-/\\+[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+\\Z',
         'fields': (('label', 'label', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         'literals': (b'-/+',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'line',
-        'pattern': '[ \\t]*SwapUse[ \\t]*(?P<swap_used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*CachUse[ \\t]*(?P<cache>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*MemUse[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*MemFree[ \\t]*(?P<free>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+SwapUse[ \\t]*+(?P<swap_used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+CachUse[ \\t]*+(?P<cache>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+MemUse[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+MemFree[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?))[ \\t]*+\\Z',
         'fields': (('swap_used', 'swap_used', 'str'), ('cache', 'cache', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         'literals': (b'SwapUse',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'build_main',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*build[ \\t]*=[ \\t]*(?P<build_no>(?:-?\\d{1,20}))[ \\t]*\\([ \\t]*(?P<commit>(?:[0-9a-zA-Z_.+-]+))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+build[ \\t]*+=[ \\t]*+(?P<build_no>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<commit>(?>[0-9a-zA-Z_.+-]+))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('build_no', 'build_no', 'int'), ('commit', 'commit', 'str')),
         'literals': (b': build = ',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'build',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*build)?[ \\t]*(?P<build_no>(?:-?\\d{1,20}))[ \\t]*\\([ \\t]*(?P<commit>(?:[0-9a-zA-Z_.+-]+))[ \\t]*\\)[ \\t]*with[ \\t]*(?P<compiler>(?:[^\\s].*(?= for )))[ \\t]*for[ \\t]*(?P<target>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+build)?[ \\t]*+(?P<build_no>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<commit>(?>[0-9a-zA-Z_.+-]+))[ \\t]*+\\)[ \\t]*+with[ \\t]*+(?P<compiler>(?>[^\\s].*(?= for )))[ \\t]*+for[ \\t]*+(?P<target>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('build_no', 'build_no', 'int'), ('commit', 'commit', 'str'), ('compiler', 'compiler', 'str'), ('target', 'target', 'str')),
         'literals': (b'build: ', b': build '),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'built',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*built\\ with[ \\t]*(?P<compiler>(?:[^\\s].*(?= for )))[ \\t]*for[ \\t]*(?P<target>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+built\\ with[ \\t]*+(?P<compiler>(?>[^\\s].*(?= for )))[ \\t]*+for[ \\t]*+(?P<target>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('compiler', 'compiler', 'str'), ('target', 'target', 'str')),
         'literals': (b': built with ',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'build_tag',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})|[ \\t]*build\\ \\ \\ \\ \\ \\ :)[ \\t]*(?P<tag>(?:b\\d+(?:-[0-9a-zA-Z]+)?))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))|[ \\t]*+build\\ \\ \\ \\ \\ \\ :)[ \\t]*+(?P<tag>(?>b\\d+(?:-[0-9a-zA-Z]+)?))[ \\t]*+\\Z',
         'fields': (('tag', 'tag', 'str'),),
         'literals': (b'build      : b', b'build_info: b'),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'chat_model',
-        'pattern': '[ \\t]*model[ \\t]*(?: +: )[ \\t]*(?P<path>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>model +:(?= ))[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('path', 'path', 'str'),),
         'literals': (b'model      : ',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'backend_init',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*llama\\ backend\\ init[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+llama\\ backend\\ init[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'llama backend init',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_init',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*initializing\\ \\.\\.\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+initializing\\ \\.\\.\\.[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'initializing ...',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*load\\ the\\ model\\ and\\ apply\\ lora\\ adapter,\\ if\\ any[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+load\\ the\\ model\\ and\\ apply\\ lora\\ adapter,\\ if\\ any[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'load the model and apply lora adapter, if any',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'seed',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*seed[ \\t]*=|[ \\t]*sampler\\ seed:|[ \\t]*sampling\\ seed:)[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+seed[ \\t]*+=|[ \\t]*+sampler\\ seed:|[ \\t]*+sampling\\ seed:)[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('number', 'number', 'int'),),
         'literals': (b': seed ', b'seed: '),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'threadpool',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*llama\\ threadpool\\ init[ \\t]*,[ \\t]*n_threads[ \\t]*=[ \\t]*(?P<n_threads>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+llama\\ threadpool\\ init[ \\t]*+,[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('n_threads', 'n_threads', 'int'),),
         'literals': (b'llama threadpool init',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'system_info',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*n_threads[ \\t]*=[ \\t]*(?P<n_threads>(?:-?\\d{1,20}))(?:[ \\t]*\\([ \\t]*n_threads_batch[ \\t]*=[ \\t]*(?P<n_threads_batch>(?:-?\\d{1,20}))[ \\t]*\\))?[ \\t]*/[ \\t]*(?P<n_threads_total>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*(?P<features>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))(?:[ \\t]*+\\([ \\t]*+n_threads_batch[ \\t]*+=[ \\t]*+(?P<n_threads_batch>(?>-?\\d{1,20}))[ \\t]*+\\))?[ \\t]*+/[ \\t]*+(?P<n_threads_total>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+(?P<features>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('n_threads', 'n_threads', 'int'), ('n_threads_batch', 'n_threads_batch', 'int'), ('n_threads_total', 'n_threads_total', 'int'), ('features', 'features', 'str')),
         'literals': (b'system_info: n_threads',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_system_info',
-        'pattern': '[ \\t]*system\\ info:[ \\t]*n_threads[ \\t]*=[ \\t]*(?P<n_threads>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_threads_batch[ \\t]*=[ \\t]*(?P<n_threads_batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*total_threads[ \\t]*=[ \\t]*(?P<n_threads_total>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+system\\ info:[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_threads_batch[ \\t]*+=[ \\t]*+(?P<n_threads_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+total_threads[ \\t]*+=[ \\t]*+(?P<n_threads_total>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('n_threads', 'n_threads', 'int'), ('n_threads_batch', 'n_threads_batch', 'int'), ('n_threads_total', 'n_threads_total', 'int')),
         'literals': (b'system info: n_threads = ',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'verbosity',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*verbosity[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\(adjust\\ with\\ the\\ `\\-lv\\ N`\\ CLI\\ arg\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+verbosity[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\(adjust\\ with\\ the\\ `\\-lv\\ N`\\ CLI\\ arg\\)[ \\t]*+\\Z',
         'fields': (('number', 'number', 'int'),),
         'literals': (b'(adjust with the `-lv N` CLI arg)',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_auto',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*n_parallel\\ is\\ set\\ to\\ auto,\\ using\\ n_parallel[ \\t]*=[ \\t]*(?P<n_parallel>(?:-?\\d{1,20}))[ \\t]*and\\ kv_unified[ \\t]*=[ \\t]*(?P<kv_unified>(?:(?:true|false|yes|no|0|1)\\b))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_parallel\\ is\\ set\\ to\\ auto,\\ using\\ n_parallel[ \\t]*+=[ \\t]*+(?P<n_parallel>(?>-?\\d{1,20}))[ \\t]*+and\\ kv_unified[ \\t]*+=[ \\t]*+(?P<kv_unified>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z',
         'fields': (('n_parallel', 'n_parallel', 'int'), ('kv_unified', 'kv_unified', 'str')),
         'literals': (b'n_parallel is set to auto, using n_parallel',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_found',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*found[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*(?P<backend>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))(?:[ \\t]*devices:|[ \\t]*devices\\ \\(Total\\ VRAM:[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\):)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+found[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+devices:|[ \\t]*+devices\\ \\(Total\\ VRAM:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\):)[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'), ('backend', 'backend', 'str'), ('total_mib', 'total_mib', 'int')),
         'literals': (b'ggml_cuda_init: found ', b'ggml_init_cublas: found '),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_option',
-        'pattern': '(?:[ \\t]*ggml_init_cublas:|[ \\t]*ggml_cuda_init:)[ \\t]*(?P<option>(?:[A-Z0-9_]+:))[ \\t]*(?:(?:true|false|yes|no|0|1)\\b)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+ggml_init_cublas:|[ \\t]*+ggml_cuda_init:)[ \\t]*+(?P<option>(?>[A-Z0-9_]+:))[ \\t]*+(?>(?:true|false|yes|no|0|1)\\b)[ \\t]*+\\Z',
         'fields': (('option', 'option', 'str'),),
         'literals': (b'ggml_cuda_init:', b'ggml_init_cublas:'),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_device',
-        'pattern': '[ \\t]*Device[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*(?P<device_name>(?:[^,\\s](?:[^,]|,(?! (?:compute capability|gfx\\d|VMM:|Wave Size:|VRAM:)))*))(?:[ \\t]*,[ \\t]*compute\\ capability[ \\t]*(?P<capability>(?:\\d+\\.\\d+)))?(?:[ \\t]*,[ \\t]*(?P<gfx>(?:gfx[0-9a-z:+-]+(?: \\(0x[0-9a-f]+\\))?)))?(?:[ \\t]*,[ \\t]*VMM:[ \\t]*(?P<vmm>(?:(?:true|false|yes|no|0|1)\\b)))?(?:[ \\t]*,[ \\t]*Wave\\ Size:[ \\t]*(?P<wave>(?:-?\\d{1,20})))?(?:[ \\t]*,[ \\t]*VRAM:[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*MiB)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Device[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+(?P<device_name>(?>[^,\\s](?:[^,]|,(?! (?:compute capability|gfx\\d|VMM:|Wave Size:|VRAM:)))*))(?:[ \\t]*+,[ \\t]*+compute\\ capability[ \\t]*+(?P<capability>(?>\\d+\\.\\d+)))?(?:[ \\t]*+,[ \\t]*+(?P<gfx>(?>gfx[0-9a-z:+-]+(?: \\(0x[0-9a-f]+\\))?)))?(?:[ \\t]*+,[ \\t]*+VMM:[ \\t]*+(?P<vmm>(?>(?:true|false|yes|no|0|1)\\b)))?(?:[ \\t]*+,[ \\t]*+Wave\\ Size:[ \\t]*+(?P<wave>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+VRAM:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB)?[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('device_name', 'device_name', 'str'), ('capability', 'capability', 'str'), ('gfx', 'gfx', 'str'), ('vmm', 'vmm', 'str'), ('wave', 'wave', 'int'), ('total_mib', 'total_mib', 'int')),
         'literals': (b'  Device ', b'compute capability ', b', VMM: '),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_found',
-        'pattern': '[ \\t]*ggml_vulkan:[ \\t]*Found[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*Vulkan\\ devices:[ \\t]*\\Z',
+        'pattern': '[ \\t]*+ggml_vulkan:[ \\t]*+Found[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+Vulkan\\ devices:[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'Vulkan devices:',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_device',
-        'pattern': '(?:[ \\t]*ggml_vulkan:[ \\t]*Using|[ \\t]*Vulkan[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:|[ \\t]*ggml_vulkan:[ \\t]*(?P<index__2>(?:-?\\d{1,20}))[ \\t]*=)[ \\t]*(?P<vulkan_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*uma:[ \\t]*(?P<uma>(?:(?:true|false|yes|no|0|1)\\b))[ \\t]*\\|[ \\t]*(?P<features>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+ggml_vulkan:[ \\t]*+Using|[ \\t]*+Vulkan[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:|[ \\t]*+ggml_vulkan:[ \\t]*+(?P<index__2>(?>-?\\d{1,20}))[ \\t]*+=)[ \\t]*+(?P<vulkan_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+uma:[ \\t]*+(?P<uma>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\|[ \\t]*+(?P<features>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('index', 'index__2', 'int'), ('vulkan_name', 'vulkan_name', 'str'), ('uma', 'uma', 'str'), ('features', 'features', 'str')),
         'literals': (b'| uma: ',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_info',
-        'pattern': '(?:[ \\t]*ggml_metal_init:|[ \\t]*ggml_metal_device_init:)(?:(?:[ \\t]*found\\ device:|[ \\t]*picking\\ default\\ device:|[ \\t]*GPU\\ name:)[ \\t]*(?P<metal_name>(?:[^\\s].*))|(?:[ \\t]*hasUnifiedMemory|[ \\t]*has\\ unified\\ memory)[ \\t]*=[ \\t]*(?P<uma>(?:(?:true|false|yes|no|0|1)\\b))|[ \\t]*(?P<metal_other>(?:(?!found device:|picking default|GPU name:|has ?[uU]nified|recommendedMax|error|warning|failed|maxTransferRate)[^\\s].*)))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+ggml_metal_init:|[ \\t]*+ggml_metal_device_init:)(?:(?:[ \\t]*+found\\ device:|[ \\t]*+picking\\ default\\ device:|[ \\t]*+GPU\\ name:)[ \\t]*+(?P<metal_name>(?>[^\\s].*))|(?:[ \\t]*+hasUnifiedMemory|[ \\t]*+has\\ unified\\ memory)[ \\t]*+=[ \\t]*+(?P<uma>(?>(?:true|false|yes|no|0|1)\\b))|[ \\t]*+(?P<metal_other>(?>(?!found device:|picking default|GPU name:|has ?[uU]nified|recommendedMax|error|warning|failed|maxTransferRate)[^\\s].*)))[ \\t]*+\\Z',
         'fields': (('metal_name', 'metal_name', 'str'), ('uma', 'uma', 'str'), ('metal_other', 'metal_other', 'str')),
         'literals': (b'ggml_metal_init: ', b'ggml_metal_device_init: '),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_working_set',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*recommendedMaxWorkingSetSize[ \\t]*=[ \\t]*(?P<size_mb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+recommendedMaxWorkingSetSize[ \\t]*+=[ \\t]*+(?P<size_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('size_mb', 'size_mb', 'float'),),
         'literals': (b'ggml_metal_init: recommendedMax', b'ggml_metal_device_init: recommendedMax'),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_transfer',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*maxTransferRate[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+maxTransferRate[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'ggml_metal_init: maxTransferRate', b'ggml_metal_device_init: maxTransferRate'),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_buffer',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*allocated(?:[ \\t]*(?P<buffer_name>(?:'[^']*')))?[ \\t]*buffer,\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)(?:[ \\t]*,[ \\t]*offs[ \\t]*=[ \\t]*(?:-?\\d{1,20}))?(?:[ \\t]*,[ \\t]*\\([ \\t]*(?P<used_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*/[ \\t]*(?P<limit_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\))?(?:[ \\t]*,[ \\t]*(?P<over>warning:\\ current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size))?[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocated(?:[ \\t]*+(?P<buffer_name>(?>'[^']*')))?[ \\t]*+buffer,\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+,[ \\t]*+offs[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?(?:[ \\t]*+,[ \\t]*+\\([ \\t]*+(?P<used_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+/[ \\t]*+(?P<limit_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\))?(?:[ \\t]*+,[ \\t]*+(?P<over>warning:\\ current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size))?[ \\t]*+\\Z",
         'fields': (('buffer_name', 'buffer_name', 'str'), ('mib', 'mib', 'float'), ('used_mib', 'used_mib', 'float'), ('limit_mib', 'limit_mib', 'float'), ('over', 'over', 'str')),
         'literals': (b'buffer, size',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sycl_found',
-        'pattern': '(?:[ \\t]*Found|[ \\t]*found)[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*SYCL\\ devices:[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Found|[ \\t]*+found)[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+SYCL\\ devices:[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'SYCL devices:',),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sycl_device',
-        'pattern': '[ \\t]*\\|[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\[[ \\t]*(?P<sycl_type>(?:[a-z_]+:[a-z]+:\\d+))[ \\t]*\\][ \\t]*\\|[ \\t]*(?P<sycl_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<sycl_version>(?:[^|\\s]+))[ \\t]*\\|[ \\t]*(?P<units>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<units__2>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<units__3>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<total_m>(?:-?\\d{1,20}))[ \\t]*M\\|(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\[[ \\t]*+(?P<sycl_type>(?>[a-z_]+:[a-z]+:\\d+))[ \\t]*+\\][ \\t]*+\\|[ \\t]*+(?P<sycl_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<sycl_version>(?>[^|\\s]+))[ \\t]*+\\|[ \\t]*+(?P<units>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<units__2>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<units__3>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<total_m>(?>-?\\d{1,20}))[ \\t]*+M\\|(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('sycl_type', 'sycl_type', 'str'), ('sycl_name', 'sycl_name', 'str'), ('sycl_version', 'sycl_version', 'str'), ('units', 'units', 'int'), ('units', 'units__2', 'int'), ('units', 'units__3', 'int'), ('total_m', 'total_m', 'int')),
         'literals': (b'[level_zero:', b'[opencl:'),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'opencl',
-        'pattern': "[ \\t]*ggml_opencl:(?:[ \\t]*selecting\\ platform:[ \\t]*(?:'[^']*')|[ \\t]*selecting\\ device:[ \\t]*(?P<opencl_name>(?:'[^']*'))|[ \\t]*device\\ FP16\\ support:[ \\t]*(?:(?:true|false|yes|no|0|1)\\b))[ \\t]*\\Z",
+        'pattern': "[ \\t]*+ggml_opencl:(?:[ \\t]*+selecting\\ platform:[ \\t]*+(?>'[^']*')|[ \\t]*+selecting\\ device:[ \\t]*+(?P<opencl_name>(?>'[^']*'))|[ \\t]*+device\\ FP16\\ support:[ \\t]*+(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z",
         'fields': (('opencl_name', 'opencl_name', 'str'),),
         'literals': (b'ggml_opencl:',),
         'anywhere': False,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_backend',
-        'pattern': '[ \\t]*load_backend:[ \\t]*loaded[ \\t]*(?P<backend>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*backend\\ from[ \\t]*(?P<path>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+load_backend:[ \\t]*+loaded[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+backend\\ from[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('backend', 'backend', 'str'), ('path', 'path', 'str')),
         'literals': (b'load_backend:',),
         'anywhere': False,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'using_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*using\\ device[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<used_name>(?:\\(.+\\)(?= - \\d)))[ \\t]*\\-[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ free[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<used_name>(?>\\(.+\\)(?= - \\d)))[ \\t]*+\\-[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('used_name', 'used_name', 'str'), ('free_mib', 'free_mib', 'int')),
         'literals': (b'using device',),
         'anywhere': False,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'skipping_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*skipping\\ device[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+skipping\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'),),
         'literals': (b'skipping device',),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'device_info',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?(?:[ \\t]*\\-)?[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*:[ \\t]*(?P<listed_name>(?:[^\\s].*(?= \\(\\d+ MiB,)))[ \\t]*\\([ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*MiB,[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ free\\)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+\\-)?[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+:[ \\t]*+(?P<listed_name>(?>[^\\s].*(?= \\(\\d+ MiB,)))[ \\t]*+\\([ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB,[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free\\)[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('listed_name', 'listed_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int')),
         'literals': (b'MiB free)',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'device_list',
-        'pattern': '[ \\t]*(?:(?:cmn +\\w+: +)?device_info:)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:cmn +\\w+: +)?device_info:)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'device_info:',),
         'anywhere': False,

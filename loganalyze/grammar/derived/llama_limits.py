@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'no_slot',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ find\\ a\\ slot\\ for[ \\t]*(?P<n_tokens>(?:-?\\d{1,20}))[ \\t]*tokens|[ \\t]*failed\\ to\\ find\\ a\\ memory\\ slot\\ for\\ batch\\ of\\ size[ \\t]*(?P<n_tokens__2>(?:-?\\d{1,20}))(?:[ \\t]*(?:[^\\s].*))?)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ find\\ a\\ slot\\ for[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens|[ \\t]*+failed\\ to\\ find\\ a\\ memory\\ slot\\ for\\ batch\\ of\\ size[ \\t]*+(?P<n_tokens__2>(?>-?\\d{1,20}))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z',
         'fields': (('n_tokens', 'n_tokens', 'int'), ('n_tokens', 'n_tokens__2', 'int')),
         'literals': (b': failed to find a slot for ', b': failed to find a memory slot'),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_space',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ find\\ free\\ space\\ in\\ the\\ KV\\ cache,\\ retrying\\ with\\ smaller[ \\t]*(?P<no_space_text>(?:(?:n_batch|batch size[^\\n]*?, n_batch) =))[ \\t]*(?P<n_batch>(?:-?\\d{1,20}))(?:[ \\t]*,[ \\t]*ret[ \\t]*=[ \\t]*(?P<ret>(?:-?\\d{1,20})))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ find\\ free\\ space\\ in\\ the\\ KV\\ cache,\\ retrying\\ with\\ smaller[ \\t]*+(?P<no_space_text>(?>(?:n_batch|batch size[^\\n]*?, n_batch) =))[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+ret[ \\t]*+=[ \\t]*+(?P<ret>(?>-?\\d{1,20})))?[ \\t]*+\\Z',
         'fields': (('no_space_text', 'no_space_text', 'str'), ('n_batch', 'n_batch', 'int'), ('ret', 'ret', 'int')),
         'literals': (b'failed to find free space in the KV cache, retrying with smaller',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'decode_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?P<decode_text>(?:failed to decode the batch(?:: KV cache is full[^,]*)?|Context size has been exceeded\\.|Compute error\\.|Invalid input batch\\.))(?:[ \\t]*(?:,))?(?:(?:[ \\t]*i|[ \\t]*off)[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,)?[ \\t]*n_batch[ \\t]*=[ \\t]*(?P<n_batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*ret[ \\t]*=[ \\t]*(?P<ret>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<decode_text>(?>failed to decode the batch(?:: KV cache is full[^,]*)?|Context size has been exceeded\\.|Compute error\\.|Invalid input batch\\.))(?:[ \\t]*+(?>,))?(?:(?:[ \\t]*+i|[ \\t]*+off)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,)?[ \\t]*+n_batch[ \\t]*+=[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+ret[ \\t]*+=[ \\t]*+(?P<ret>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('decode_text', 'decode_text', 'str'), ('n_batch', 'n_batch', 'int'), ('ret', 'ret', 'int')),
         'literals': (b': failed to decode the batch', b': Context size has been exceeded.', b': Compute error.', b': Invalid input batch.'),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'send_error',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*task\\ id[ \\t]*=[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*error:(?:[ \\t]*request\\ \\([ \\t]*(?P<n_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\)\\ exceeds\\ the\\ available\\ context\\ size\\ \\([ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*tokens\\)(?:[ \\t]*(?:[^\\s].*))?|[ \\t]*(?P<too_long>(?:[ \\t]*Context\\ size\\ has\\ been\\ exceeded\\.|[ \\t]*the\\ request\\ exceeds\\ the\\ available\\ context\\ size))(?:[ \\t]*(?:[^\\s].*))?|[ \\t]*(?P<other_error>(?:(?!request \\(|Context size has been|the request exceeds)[^\\s].*)))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+task\\ id[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+error:(?:[ \\t]*+request\\ \\([ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)\\ exceeds\\ the\\ available\\ context\\ size\\ \\([ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+tokens\\)(?:[ \\t]*+(?>[^\\s].*))?|[ \\t]*+(?P<too_long>(?:[ \\t]*+Context\\ size\\ has\\ been\\ exceeded\\.|[ \\t]*+the\\ request\\ exceeds\\ the\\ available\\ context\\ size))(?:[ \\t]*+(?>[^\\s].*))?|[ \\t]*+(?P<other_error>(?>(?!request \\(|Context size has been|the request exceeds)[^\\s].*)))[ \\t]*+\\Z',
         'fields': (('task', 'task', 'int'), ('n_tokens', 'n_tokens', 'int'), ('n_ctx', 'n_ctx', 'int'), ('too_long', 'too_long', 'str'), ('other_error', 'other_error', 'str')),
         'literals': (b'send_error: task id = ',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_shift',
-        'pattern': '(?:[ \\t]*slot[ \\t]*(?P<slot_function>(?:[\\w()]+ ?(?:\\(\\))?:))[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*slot\\ context\\ shift,|[ \\t]*slot[ \\t]*(?P<slot__2>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*context\\ shift\\ \\-)[ \\t]*n_keep[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,[ \\t]*n_left[ \\t]*=[ \\t]*(?P<n_left>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_discard[ \\t]*=[ \\t]*(?P<n_discard>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+slot\\ context\\ shift,|[ \\t]*+slot[ \\t]*+(?P<slot__2>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+context\\ shift\\ \\-)[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_left[ \\t]*+=[ \\t]*+(?P<n_left>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_discard[ \\t]*+=[ \\t]*+(?P<n_discard>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('slot', 'slot__2', 'int'), ('n_left', 'n_left', 'int'), ('n_discard', 'n_discard', 'int')),
         'literals': (b'context shift, n_keep = ', b'context shift - n_keep = '),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'truncated',
-        'pattern': '[ \\t]*slot[ \\t]*(?P<slot_function>(?:[\\w()]+ ?(?:\\(\\))?:))[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*input\\ truncated,\\ n_ctx[ \\t]*=[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_keep[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,[ \\t]*n_left[ \\t]*=[ \\t]*(?P<n_left>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_prompt_tokens[ \\t]*=[ \\t]*(?P<n_tokens>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+input\\ truncated,\\ n_ctx[ \\t]*+=[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_left[ \\t]*+=[ \\t]*+(?P<n_left>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_prompt_tokens[ \\t]*+=[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx', 'n_ctx', 'int'), ('n_left', 'n_left', 'int'), ('n_tokens', 'n_tokens', 'int')),
         'literals': (b'input truncated, n_ctx',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'reprocess',
-        'pattern': '[ \\t]*slot[ \\t]*(?P<slot_function>(?:[\\w()]+ ?(?:\\(\\))?:))[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*forcing\\ full\\ prompt\\ re\\-processing\\ due\\ to\\ lack\\ of\\ cache\\ data(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+forcing\\ full\\ prompt\\ re\\-processing\\ due\\ to\\ lack\\ of\\ cache\\ data(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'forcing full prompt re-processing due to lack of cache data',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'purged',
-        'pattern': '(?:[ \\t]*slot[ \\t]*(?P<slot_function>(?:[\\w()]+ ?(?:\\(\\))?:))[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\||[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*purging\\ slot[ \\t]*(?:-?\\d{1,20})[ \\t]*with[ \\t]*(?P<n_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+purging\\ slot[ \\t]*+(?>-?\\d{1,20})[ \\t]*+with[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\Z',
         'fields': (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_tokens', 'n_tokens', 'int')),
         'literals': (b'purging slot',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_full',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*context\\ full\\ and\\ n_predict\\ ==[ \\t]*(?:-?\\d{1,20})[ \\t]*=>\\ stopping[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+context\\ full\\ and\\ n_predict\\ ==[ \\t]*+(?>-?\\d{1,20})[ \\t]*+=>\\ stopping[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'context full and n_predict ==',),
         'anywhere': False,

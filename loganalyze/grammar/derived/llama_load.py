@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'gguf_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*loaded\\ meta\\ data\\ with[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*key\\-value\\ pairs\\ and[ \\t]*(?P<n_tensors>(?:-?\\d{1,20}))[ \\t]*tensors\\ from[ \\t]*(?P<gguf_path>(?:[^\\s].*?(?= \\(version )))[ \\t]*\\(version[ \\t]*(?P<gguf_version>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loaded\\ meta\\ data\\ with[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+key\\-value\\ pairs\\ and[ \\t]*+(?P<n_tensors>(?>-?\\d{1,20}))[ \\t]*+tensors\\ from[ \\t]*+(?P<gguf_path>(?>[^\\s].*?(?= \\(version )))[ \\t]*+\\(version[ \\t]*+(?P<gguf_version>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'), ('n_tensors', 'n_tensors', 'int'), ('gguf_path', 'gguf_path', 'str'), ('gguf_version', 'gguf_version', 'str')),
         'literals': (b'loaded meta data with',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_parts',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*additional[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*GGUFs\\ metadata\\ loaded\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+additional[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+GGUFs\\ metadata\\ loaded\\.[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'GGUFs metadata loaded.',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_dump',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*Dumping\\ metadata\\ keys/values\\.[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+Dumping\\ metadata\\ keys/values\\.[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Dumping metadata keys/values.',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_kv',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ kv[ \\t]*(?:-?\\d{1,20})[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<value_type>(?:[a-z0-9]+(?:\\[[^\\]]*\\])?))(?:[ \\t]*=(?:[ \\t]*(?P<value>(?:[^\\s].*)))?)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ kv[ \\t]*+(?>-?\\d{1,20})[ \\t]*+:[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+(?P<value_type>(?>[a-z0-9]+(?:\\[[^\\]]*\\])?))(?:[ \\t]*+=(?:[ \\t]*+(?P<value>(?>[^\\s].*)))?)?[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('value_type', 'value_type', 'str'), ('value', 'value', 'str')),
         'literals': (b'loader: - kv',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_type',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ type[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*:[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*tensors[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ type[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+:[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+tensors[ \\t]*+\\Z',
         'fields': (('type', 'type', 'str'), ('count', 'count', 'int')),
         'literals': (b'loader: - type',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gguf_tensor',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ tensor[ \\t]*(?:-?\\d{1,20})(?:[ \\t]*,[ \\t]*split[ \\t]*(?:-?\\d{1,20}))?[ \\t]*:[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\[[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ tensor[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,[ \\t]*+split[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+:[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\[[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('type', 'type', 'str')),
         'literals': (b'loader: - tensor',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml_begin',
-        'pattern': '[ \\t]*llama\\.cpp:\\ loading\\ model\\ from[ \\t]*(?P<path>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama\\.cpp:\\ loading\\ model\\ from[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('path', 'path', 'str'),),
         'literals': (b'llama.cpp: loading model from',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_begin',
-        'pattern': "[ \\t]*llama_model_load:[ \\t]*loading\\ model\\ from[ \\t]*(?P<quoted_path>(?:'[^']*'))[ \\t]*\\-\\ please\\ wait\\ \\.\\.\\.[ \\t]*\\Z",
+        'pattern': "[ \\t]*+llama_model_load:[ \\t]*+loading\\ model\\ from[ \\t]*+(?P<quoted_path>(?>'[^']*'))[ \\t]*+\\-\\ please\\ wait\\ \\.\\.\\.[ \\t]*+\\Z",
         'fields': (('quoted_path', 'quoted_path', 'str'),),
         'literals': (b'llama_model_load: loading model from',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_part',
-        'pattern': "[ \\t]*llama_model_load:[ \\t]*loading\\ model\\ part[ \\t]*(?:-?\\d{1,20})[ \\t]*/[ \\t]*(?:-?\\d{1,20})[ \\t]*from[ \\t]*(?P<quoted_path>(?:'[^']*'))[ \\t]*\\Z",
+        'pattern': "[ \\t]*+llama_model_load:[ \\t]*+loading\\ model\\ part[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+from[ \\t]*+(?P<quoted_path>(?>'[^']*'))[ \\t]*+\\Z",
         'fields': (('quoted_path', 'quoted_path', 'str'),),
         'literals': (b'loading model part',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_dots',
-        'pattern': '[ \\t]*llama_model_load:[ \\t]*(?:\\.+)[ \\t]*done[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama_model_load:[ \\t]*+(?>\\.+)[ \\t]*+done[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'.. done',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_model',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:(?:[ \\t]*loading\\ model|[ \\t]*local\\ path)[ \\t]*(?P<quoted_path>(?:'[^']*'))|[ \\t]*loading\\ draft\\ model[ \\t]*(?P<draft_path>(?:'[^']*')))[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:(?:[ \\t]*+loading\\ model|[ \\t]*+local\\ path)[ \\t]*+(?P<quoted_path>(?>'[^']*'))|[ \\t]*+loading\\ draft\\ model[ \\t]*+(?P<draft_path>(?>'[^']*')))[ \\t]*+\\Z",
         'fields': (('quoted_path', 'quoted_path', 'str'), ('draft_path', 'draft_path', 'str')),
         'literals': (b"loading model '", b"loading draft model '", b"local path '"),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_loading',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*loading\\ model[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loading\\ model[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'main: loading model', b'server: loading model'),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*(?P<hparam_name>(?:n_[a-z_]+\\b|f16\\b|type\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+(?P<hparam_name>(?>n_[a-z_]+\\b|f16\\b|type\\b))[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('hparam_name', 'hparam_name', 'str'), ('number', 'number', 'int')),
         'literals': (b'llama_model_load:', b'llama_model_load_internal:'),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam_other',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*(?P<hparam_word>(?:(?:format|rnorm_eps|freq_base|freq_scale)\\b))[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+(?P<hparam_word>(?>(?:format|rnorm_eps|freq_base|freq_scale)\\b))[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('hparam_word', 'hparam_word', 'str'),),
         'literals': (b'llama_model_load:', b'llama_model_load_internal:'),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam_ftype',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*ftype[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\([ \\t]*(?P<old_ftype>(?:[^()]+(?:\\([^()]*\\))?))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+ftype[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\([ \\t]*+(?P<old_ftype>(?>[^()]+(?:\\([^()]*\\))?))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('old_ftype', 'old_ftype', 'str'),),
         'literals': (b'llama_model_load_internal: ftype',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hparam_size',
-        'pattern': '(?:[ \\t]*llama_model_load:|[ \\t]*llama_model_load_internal:)[ \\t]*model\\ size[ \\t]*=[ \\t]*(?P<size_label>(?:\\d+B\\b))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+model\\ size[ \\t]*+=[ \\t]*+(?P<size_label>(?>\\d+B\\b))[ \\t]*+\\Z',
         'fields': (('size_label', 'size_label', 'str'),),
         'literals': (b'llama_model_load_internal: model size',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_size',
-        'pattern': '[ \\t]*llama_model_load:[ \\t]*model\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*/[ \\t]*num\\ tensors[ \\t]*=[ \\t]*(?P<n_tensors>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama_model_load:[ \\t]*+model\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+/[ \\t]*+num\\ tensors[ \\t]*+=[ \\t]*+(?P<n_tensors>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('n_tensors', 'n_tensors', 'int')),
         'literals': (b'llama_model_load:',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ggml1_kv',
-        'pattern': '[ \\t]*llama_model_load:[ \\t]*memory_size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*,[ \\t]*n_mem[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama_model_load:[ \\t]*+memory_size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+,[ \\t]*+n_mem[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int')),
         'literals': (b'llama_model_load:',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ctx_size',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*ggml\\ ctx\\ size|[ \\t]*ggml\\ map\\ size)[ \\t]*=[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<unit>(?:[KMG]i?B\\b))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+ggml\\ ctx\\ size|[ \\t]*+ggml\\ map\\ size)[ \\t]*+=[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<unit>(?>[KMG]i?B\\b))[ \\t]*+\\Z',
         'fields': (('size', 'size', 'float'), ('unit', 'unit', 'str')),
         'literals': (b'ggml ctx size', b'ggml map size'),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_int',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*(?P<meta_name>(?:n_[a-z0-9_]+\\b))[ \\t]*=(?:[ \\t]*(?P<number>(?:-?\\d{1,20}))|[ \\t]*(?P<number_list>(?:\\[[0-9, ]*\\.*[0-9, ]*\\])))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+(?P<meta_name>(?>n_[a-z0-9_]+\\b))[ \\t]*+=(?:[ \\t]*+(?P<number>(?>-?\\d{1,20}))|[ \\t]*+(?P<number_list>(?>\\[[0-9, .]*\\])))[ \\t]*+\\Z',
         'fields': (('meta_name', 'meta_name', 'str'), ('number', 'number', 'int'), ('number_list', 'number_list', 'str')),
         'literals': (b'llm_load_print_meta:', b'print_info:'),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_params',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)(?:[ \\t]*model\\ params|[ \\t]*model\\ size)[ \\t]*=[ \\t]*(?P<params>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<params_unit>(?:[TBMK]\\b))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+model\\ params|[ \\t]*+model\\ size)[ \\t]*+=[ \\t]*+(?P<params>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<params_unit>(?>[TBMK]\\b))[ \\t]*+\\Z',
         'fields': (('params', 'params', 'float'), ('params_unit', 'params_unit', 'str')),
         'literals': (b'llm_load_print_meta:', b'print_info:'),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_size',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)(?:[ \\t]*file\\ size|[ \\t]*model\\ size)[ \\t]*=[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<unit>(?:[KMG]i?B\\b))[ \\t]*\\([ \\t]*(?P<bpw>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*BPW[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+file\\ size|[ \\t]*+model\\ size)[ \\t]*+=[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<unit>(?>[KMG]i?B\\b))[ \\t]*+\\([ \\t]*+(?P<bpw>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+BPW[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('size', 'size', 'float'), ('unit', 'unit', 'str'), ('bpw', 'bpw', 'float')),
         'literals': (b'print_info: ', b'llm_load_print_meta: '),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_ftype',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)(?:[ \\t]*file\\ type|[ \\t]*model\\ ftype)[ \\t]*=[ \\t]*(?P<ftype>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+file\\ type|[ \\t]*+model\\ ftype)[ \\t]*+=[ \\t]*+(?P<ftype>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('ftype', 'ftype', 'str'),),
         'literals': (b'llm_load_print_meta:', b'print_info:'),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_title',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*general\\.name[ \\t]*=[ \\t]*(?P<title>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+general\\.name[ \\t]*+=[ \\t]*+(?P<title>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('title', 'title', 'str'),),
         'literals': (b'print_info: general.name', b'llm_load_print_meta: general.name'),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_arch',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*arch[ \\t]*=[ \\t]*(?P<arch>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+arch[ \\t]*+=[ \\t]*+(?P<arch>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('arch', 'arch', 'str'),),
         'literals': (b'print_info: arch', b'llm_load_print_meta: arch'),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_type',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*model\\ type[ \\t]*=[ \\t]*(?P<size_class>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+model\\ type[ \\t]*+=[ \\t]*+(?P<size_class>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('size_class', 'size_class', 'str'),),
         'literals': (b'print_info: model type', b'llm_load_print_meta: model type'),
         'anywhere': False,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_no_alloc',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*no_alloc[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+no_alloc[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('number', 'number', 'int'),),
         'literals': (b'print_info: no_alloc',),
         'anywhere': False,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'meta_other',
-        'pattern': '(?:[ \\t]*print_info:|[ \\t]*llm_load_print_meta:)[ \\t]*(?P<meta_label>(?:(?!n_|(?:model (?:params|size|ftype|type)|file (?:size|type)|general\\.name|arch|no_alloc)[ =])[A-Za-z][\\w.]*(?: [\\w.]+)*))[ \\t]*=(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+(?P<meta_label>(?>(?!n_|(?:model (?:params|size|ftype|type)|file (?:size|type)|general\\.name|arch|no_alloc)[ =])[A-Za-z][\\w.]*(?: [\\w.]+)*))[ \\t]*+=(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('meta_label', 'meta_label', 'str'),),
         'literals': (b'llm_load_print_meta:', b'print_info:'),
         'anywhere': False,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vocab_cache',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*special\\ tokens|[ \\t]*token\\ to\\ piece)[ \\t]*cache\\ size[ \\t]*=[ \\t]*(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))(?:[ \\t]*(?:Mi?B\\b))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+special\\ tokens|[ \\t]*+token\\ to\\ piece)[ \\t]*+cache\\ size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))(?:[ \\t]*+(?>Mi?B\\b))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'tokens cache size', b'piece cache size'),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_mode',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*loading\\ model\\ tensors,\\ this\\ can\\ take\\ a\\ while\\.\\.\\.\\ \\((?:[ \\t]*load_mode[ \\t]*=[ \\t]*(?P<mode>(?:[a-z_+-]+))|[ \\t]*mmap[ \\t]*=[ \\t]*(?P<mmap>(?:(?:true|false|yes|no|0|1)\\b))(?:[ \\t]*,[ \\t]*direct_io[ \\t]*=[ \\t]*(?P<direct_io>(?:(?:true|false|yes|no|0|1)\\b)))?)[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loading\\ model\\ tensors,\\ this\\ can\\ take\\ a\\ while\\.\\.\\.\\ \\((?:[ \\t]*+load_mode[ \\t]*+=[ \\t]*+(?P<mode>(?>[a-z_+-]+))|[ \\t]*+mmap[ \\t]*+=[ \\t]*+(?P<mmap>(?>(?:true|false|yes|no|0|1)\\b))(?:[ \\t]*+,[ \\t]*+direct_io[ \\t]*+=[ \\t]*+(?P<direct_io>(?>(?:true|false|yes|no|0|1)\\b)))?)[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('mode', 'mode', 'str'), ('mmap', 'mmap', 'str'), ('direct_io', 'direct_io', 'str')),
         'literals': (b'loading model tensors, this can take a while... (',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'offloading',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?P<bracket>(?:\\[[a-z]+\\])))?[ \\t]*offloading(?:[ \\t]*(?P<repeating>(?:-?\\d{1,20}))(?:[ \\t]*repeating)?[ \\t]*layers|[ \\t]*output\\ layer|[ \\t]*non\\-repeating\\ layers|[ \\t]*(?P<kv_half>(?:[vk]\\b))[ \\t]*cache)[ \\t]*to\\ GPU[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?P<bracket>(?>\\[[a-z]+\\])))?[ \\t]*+offloading(?:[ \\t]*+(?P<repeating>(?>-?\\d{1,20}))(?:[ \\t]*+repeating)?[ \\t]*+layers|[ \\t]*+output\\ layer|[ \\t]*+non\\-repeating\\ layers|[ \\t]*+(?P<kv_half>(?>[vk]\\b))[ \\t]*+cache)[ \\t]*+to\\ GPU[ \\t]*+\\Z',
         'fields': (('bracket', 'bracket', 'str'), ('repeating', 'repeating', 'int'), ('kv_half', 'kv_half', 'str')),
         'literals': (b'] offloading ', b': offloading '),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'offloaded',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*offloaded[ \\t]*(?P<on_gpu>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<of_layers>(?:-?\\d{1,20}))[ \\t]*layers\\ to\\ GPU[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+offloaded[ \\t]*+(?P<on_gpu>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<of_layers>(?>-?\\d{1,20}))[ \\t]*+layers\\ to\\ GPU[ \\t]*+\\Z',
         'fields': (('on_gpu', 'on_gpu', 'int'), ('of_layers', 'of_layers', 'int')),
         'literals': (b'offloaded ',),
         'anywhere': False,
@@ -325,7 +325,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'using_backend',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*using[ \\t]*(?P<backend>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*for\\ GPU\\ acceleration[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+for\\ GPU\\ acceleration[ \\t]*+\\Z',
         'fields': (('backend', 'backend', 'str'),),
         'literals': (b'for GPU acceleration',),
         'anywhere': False,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'layer_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*assigned\\ to\\ device[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))(?:[ \\t]*,[ \\t]*is_swa[ \\t]*=[ \\t]*(?:-?\\d{1,20}))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+assigned\\ to\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+,[ \\t]*+is_swa[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('device', 'device', 'str')),
         'literals': (b' assigned to device ',),
         'anywhere': False,
@@ -345,7 +345,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tensor_override',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?(?:[ \\t]*tensor|[ \\t]*Tensor)[ \\t]*(?P<key>(?:[^\\s]+))(?:[ \\t]*\\((?:[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*(?P<type>(?:[A-Za-z][A-Za-z0-9_]*)))?|[ \\t]*size[ \\t]*=[ \\t]*(?P<mib__2>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*(?P<type__2>(?:[A-Za-z][A-Za-z0-9_]*)))?)[ \\t]*\\))?(?:[ \\t]*buffer\\ type\\ overridden|[ \\t]*buffer\\ type\\ overriden)[ \\t]*to[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+tensor|[ \\t]*+Tensor)[ \\t]*+(?P<key>(?>[^\\s]+))(?:[ \\t]*+\\((?:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*)))?|[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?P<type__2>(?>[A-Za-z][A-Za-z0-9_]*)))?)[ \\t]*+\\))?(?:[ \\t]*+buffer\\ type\\ overridden|[ \\t]*+buffer\\ type\\ overriden)[ \\t]*+to[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('mib', 'mib', 'float'), ('type', 'type', 'str'), ('mib', 'mib__2', 'float'), ('type', 'type__2', 'str'), ('device', 'device', 'str')),
         'literals': (b'buffer type overrid',),
         'anywhere': False,
@@ -355,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*constructing\\ llama_context[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+constructing\\ llama_context[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'constructing llama_context',),
         'anywhere': False,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_int',
-        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*(?P<context_name>(?:n_[a-z_]+\\b))[ \\t]*=[ \\t]*(?P<number>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+(?P<context_name>(?>n_[a-z_]+\\b))[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('context_name', 'context_name', 'str'), ('number', 'number', 'int')),
         'literals': (b'llama_context:', b'llama_init_from_file:', b'llama_init_from_model:', b'llama_new_context_with_model:'),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_flash',
-        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*flash_attn[ \\t]*=[ \\t]*(?P<flash>(?:[a-z0-9]+))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+flash_attn[ \\t]*+=[ \\t]*+(?P<flash>(?>[a-z0-9]+))[ \\t]*+\\Z',
         'fields': (('flash', 'flash', 'str'),),
         'literals': (b'llama_context: flash_attn', b'llama_new_context_with_model: flash_attn', b'llama_init_from_model: flash_attn', b'llama_init_from_file: flash_attn'),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_unified',
-        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*kv_unified[ \\t]*=[ \\t]*(?P<kv_unified>(?:(?:true|false|yes|no|0|1)\\b))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+kv_unified[ \\t]*+=[ \\t]*+(?P<kv_unified>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z',
         'fields': (('kv_unified', 'kv_unified', 'str'),),
         'literals': (b'llama_context: kv_unified', b'llama_new_context_with_model: kv_unified', b'llama_init_from_model: kv_unified', b'llama_init_from_file: kv_unified'),
         'anywhere': False,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_other',
-        'pattern': '(?:[ \\t]*llama_context:|[ \\t]*llama_new_context_with_model:|[ \\t]*llama_init_from_model:|[ \\t]*llama_init_from_file:)[ \\t]*(?P<context_word>(?:(?!n_|flash_attn|kv_unified|max_nodes)[a-z][a-z0-9_]*\\b))[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+(?P<context_word>(?>(?!n_|flash_attn|kv_unified|max_nodes)[a-z][a-z0-9_]*\\b))[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('context_word', 'context_word', 'str'),),
         'literals': (b'llama_context:', b'llama_init_from_file:', b'llama_init_from_model:', b'llama_new_context_with_model:'),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_train',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*requested)?[ \\t]*(?:n_ctx_\\w+)[ \\t]*\\([ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20}))[ \\t]*\\)(?:[ \\t]*<|[ \\t]*>)[ \\t]*n_ctx_train\\ \\([ \\t]*(?P<n_ctx_train>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+requested)?[ \\t]*+(?>n_ctx_\\w+)[ \\t]*+\\([ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\)(?:[ \\t]*+<|[ \\t]*+>)[ \\t]*+n_ctx_train\\ \\([ \\t]*+(?P<n_ctx_train>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('n_ctx_slot', 'n_ctx_slot', 'int'), ('n_ctx_train', 'n_ctx_train', 'int')),
         'literals': (b'n_ctx_train (',),
         'anywhere': False,
@@ -415,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'flash_on',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ enabled|[ \\t]*Flash\\ Attention\\ enabled)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ enabled|[ \\t]*+Flash\\ Attention\\ enabled)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Flash Attention',),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pipeline',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*pipeline\\ parallelism\\ enabled(?:[ \\t]*\\(n_copies=[ \\t]*(?P<count>(?:-?\\d{1,20}))[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+pipeline\\ parallelism\\ enabled(?:[ \\t]*+\\(n_copies=[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('count', 'count', 'int'),),
         'literals': (b'pipeline parallelism enabled',),
         'anywhere': False,
@@ -435,7 +435,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_debug',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*enumerating\\ backends|[ \\t]*backend_ptrs\\.size\\(\\)[ \\t]*=[ \\t]*(?:-?\\d{1,20})|[ \\t]*(?:worst-case\\b)[ \\t]*:[ \\t]*(?:[^\\s].*)|[ \\t]*(?:max_nodes\\b)[ \\t]*=[ \\t]*(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+enumerating\\ backends|[ \\t]*+backend_ptrs\\.size\\(\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+(?>worst-case\\b)[ \\t]*+:[ \\t]*+(?>[^\\s].*)|[ \\t]*+(?>max_nodes\\b)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'llama_context: ', b'sched_reserve: worst', b'sched_reserve: max_'),
         'anywhere': False,
@@ -445,7 +445,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'warmup',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*warming\\ up\\ the\\ model\\ with\\ an\\ empty\\ run(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+warming\\ up\\ the\\ model\\ with\\ an\\ empty\\ run(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'warming up the model with an empty run',),
         'anywhere': False,
@@ -455,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'generate',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*n_ctx[ \\t]*=[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_batch[ \\t]*=[ \\t]*(?P<n_batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_predict[ \\t]*=[ \\t]*(?P<n_predict>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*n_keep[ \\t]*=[ \\t]*(?P<n_keep>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_ctx[ \\t]*+=[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_batch[ \\t]*+=[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_predict[ \\t]*+=[ \\t]*+(?P<n_predict>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?P<n_keep>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('n_ctx', 'n_ctx', 'int'), ('n_batch', 'n_batch', 'int'), ('n_predict', 'n_predict', 'int'), ('n_keep', 'n_keep', 'int')),
         'literals': (b', n_predict = ',),
         'anywhere': False,
@@ -465,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_temp',
-        'pattern': '(?:(?:[ \\t]*sampling\\ parameters:|[ \\t]*sampling:))?(?:[ \\t]*(?P<before_temp>(?:(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)))?[ \\t]*temp[ \\t]*=[ \\t]*(?P<temperature>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d{1,20})))?(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:(?:[ \\t]*+sampling\\ parameters:|[ \\t]*+sampling:))?(?:[ \\t]*+(?P<before_temp>(?>(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)))?[ \\t]*+temp[ \\t]*+=[ \\t]*+(?P<temperature>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+,[ \\t]*+mirostat[ \\t]*+=[ \\t]*+(?P<mirostat>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('before_temp', 'before_temp', 'str'), ('temperature', 'temperature', 'float'), ('mirostat', 'mirostat', 'int')),
         'literals': (b' temp = ',),
         'anywhere': False,
@@ -475,7 +475,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_mirostat',
-        'pattern': '[ \\t]*mirostat[ \\t]*=[ \\t]*(?P<mirostat>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*mirostat_lr[ \\t]*=[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+mirostat[ \\t]*+=[ \\t]*+(?P<mirostat>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+mirostat_lr[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('mirostat', 'mirostat', 'int'),),
         'literals': (b'\tmirostat = ', b' mirostat_lr = '),
         'anywhere': False,
@@ -485,7 +485,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_chain',
-        'pattern': '(?:[ \\t]*(?:slot +[^|]*\\| task +-?\\d+ +\\|))?[ \\t]*sampler\\ chain:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>slot +[^|]*\\| task +-?\\d+ +\\|))?[ \\t]*+sampler\\ chain:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'sampler chain:',),
         'anywhere': False,
@@ -495,7 +495,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_params',
-        'pattern': '(?:[ \\t]*(?:slot +[^|]*\\| task +-?\\d+ +\\|))?(?:[ \\t]*sampler\\ params:|[ \\t]*sampling\\ params:)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>slot +[^|]*\\| task +-?\\d+ +\\|))?(?:[ \\t]*+sampler\\ params:|[ \\t]*+sampling\\ params:)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'sampler params:', b'sampling params:'),
         'anywhere': False,
@@ -505,7 +505,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*fitting\\ params\\ to\\ device\\ memory[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+fitting\\ params\\ to\\ device\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'fitting params to device memory',),
         'anywhere': False,
@@ -515,7 +515,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_hint',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\(for\\ bugs\\ during\\ this\\ step\\ try\\ to\\ reproduce\\ them\\ with\\ \\-fit\\ off[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\(for\\ bugs\\ during\\ this\\ step\\ try\\ to\\ reproduce\\ them\\ with\\ \\-fit\\ off[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'(for bugs during this step try to reproduce them with -fit off',),
         'anywhere': False,
@@ -525,7 +525,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_step',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*getting\\ device\\ memory\\ data[ \\t]*(?:[^\\s].*)|[ \\t]*projected\\ memory\\ use\\ with\\ initial\\ parameters\\ \\[MiB\\]:|[ \\t]*filling\\ dense[ \\t]*(?:[^\\s].*)|[ \\t]*converting\\ dense\\-only\\ layers[ \\t]*(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+getting\\ device\\ memory\\ data[ \\t]*+(?>[^\\s].*)|[ \\t]*+projected\\ memory\\ use\\ with\\ initial\\ parameters\\ \\[MiB\\]:|[ \\t]*+filling\\ dense[ \\t]*+(?>[^\\s].*)|[ \\t]*+converting\\ dense\\-only\\ layers[ \\t]*+(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'converting dense-only layers', b'filling dense', b'getting device memory data', b'projected memory use with initial parameters [MiB]:'),
         'anywhere': False,
@@ -535,7 +535,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<fit_name>(?:\\(.+\\)(?=:\\s+-?\\d+ total)))[ \\t]*:[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*total,[ \\t]*(?P<used_mib>(?:-?\\d{1,20}))[ \\t]*used,[ \\t]*(?P<fit_free>(?:-?\\d{1,20}))(?:[ \\t]*free\\ vs\\.\\ target\\ of[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))|[ \\t]*surplus|[ \\t]*(?P<deficit>deficit))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<fit_name>(?>\\(.+\\)(?=:\\s+-?\\d+ total)))[ \\t]*+:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+total,[ \\t]*+(?P<used_mib>(?>-?\\d{1,20}))[ \\t]*+used,[ \\t]*+(?P<fit_free>(?>-?\\d{1,20}))(?:[ \\t]*+free\\ vs\\.\\ target\\ of[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))|[ \\t]*+surplus|[ \\t]*+(?P<deficit>deficit))[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('fit_name', 'fit_name', 'str'), ('total_mib', 'total_mib', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int'), ('target_mib', 'target_mib', 'int'), ('deficit', 'deficit', 'str')),
         'literals': (b' total, ',),
         'anywhere': False,
@@ -545,7 +545,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_projected',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*projected\\ to\\ use[ \\t]*(?P<projected_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of(?:[ \\t]*device\\ memory\\ vs\\.[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ free\\ device\\ memory|[ \\t]*host\\ memory\\ vs\\.[ \\t]*(?P<host_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ total\\ host\\ memory)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+projected\\ to\\ use[ \\t]*+(?P<projected_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of(?:[ \\t]*+device\\ memory\\ vs\\.[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ free\\ device\\ memory|[ \\t]*+host\\ memory\\ vs\\.[ \\t]*+(?P<host_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ total\\ host\\ memory)[ \\t]*+\\Z',
         'fields': (('projected_mib', 'projected_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('host_mib', 'host_mib', 'int')),
         'literals': (b'device memory', b'host memory vs.'),
         'anywhere': False,
@@ -555,7 +555,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_unchanged',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*will\\ leave(?:[ \\t]*at\\ least)?[ \\t]*(?P<leave_mib>(?:-?\\d{1,20}))[ \\t]*>=[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ of\\ free(?:[ \\t]*device\\ memory,|[ \\t]*memory\\ on\\ all\\ devices,)|[ \\t]*targets\\ for\\ free\\ memory\\ can\\ be\\ met\\ on\\ all\\ devices,)[ \\t]*no\\ changes\\ needed[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+will\\ leave(?:[ \\t]*+at\\ least)?[ \\t]*+(?P<leave_mib>(?>-?\\d{1,20}))[ \\t]*+>=[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ free(?:[ \\t]*+device\\ memory,|[ \\t]*+memory\\ on\\ all\\ devices,)|[ \\t]*+targets\\ for\\ free\\ memory\\ can\\ be\\ met\\ on\\ all\\ devices,)[ \\t]*+no\\ changes\\ needed[ \\t]*+\\Z',
         'fields': (('leave_mib', 'leave_mib', 'int'), ('target_mib', 'target_mib', 'int')),
         'literals': (b'no changes needed',),
         'anywhere': False,
@@ -565,7 +565,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_short',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*cannot\\ fulfill\\ margin|[ \\t]*cannot\\ meet\\ free\\ memory\\ target)(?:[ \\t]*of[ \\t]*(?P<target_mib>(?:-?\\d{1,20}))[ \\t]*MiB,\\ need\\ to\\ reduce\\ device\\ memory\\ by[ \\t]*(?P<short_mib>(?:-?\\d{1,20}))[ \\t]*MiB|[ \\t]*(?:s? ?on all devices)[ \\t]*,\\ need\\ to\\ use[ \\t]*(?P<short_mib__2>(?:-?\\d{1,20}))[ \\t]*MiB\\ less\\ in\\ total)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+cannot\\ fulfill\\ margin|[ \\t]*+cannot\\ meet\\ free\\ memory\\ target)(?:[ \\t]*+of[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))[ \\t]*+MiB,\\ need\\ to\\ reduce\\ device\\ memory\\ by[ \\t]*+(?P<short_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+(?>s? ?on all devices)[ \\t]*+,\\ need\\ to\\ use[ \\t]*+(?P<short_mib__2>(?>-?\\d{1,20}))[ \\t]*+MiB\\ less\\ in\\ total)[ \\t]*+\\Z',
         'fields': (('target_mib', 'target_mib', 'int'), ('short_mib', 'short_mib', 'int'), ('short_mib', 'short_mib__2', 'int')),
         'literals': (b'cannot fulfill margin', b'cannot meet free memory target'),
         'anywhere': False,
@@ -575,7 +575,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_context',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*context\\ size\\ reduced\\ from[ \\t]*(?P<from_ctx>(?:-?\\d{1,20}))[ \\t]*to[ \\t]*(?P<to_ctx>(?:-?\\d{1,20}))(?:[ \\t]*\\->\\ need[ \\t]*(?P<freed_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ less\\ memory\\ in\\ total)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+context\\ size\\ reduced\\ from[ \\t]*+(?P<from_ctx>(?>-?\\d{1,20}))[ \\t]*+to[ \\t]*+(?P<to_ctx>(?>-?\\d{1,20}))(?:[ \\t]*+\\->\\ need[ \\t]*+(?P<freed_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ less\\ memory\\ in\\ total)?[ \\t]*+\\Z',
         'fields': (('from_ctx', 'from_ctx', 'int'), ('to_ctx', 'to_ctx', 'int'), ('freed_mib', 'freed_mib', 'int')),
         'literals': (b'context size reduced from',),
         'anywhere': False,
@@ -585,7 +585,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_context_kept',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*entire\\ model\\ can\\ be\\ fit\\ by\\ reducing\\ context(?:[ \\t]*(?:[^\\s].*))?|(?:[ \\t]*context\\ size\\ set\\ by\\ user|[ \\t]*default\\ model\\ context\\ size\\ is|[ \\t]*user\\ has\\ requested\\ full\\ context\\ size)[ \\t]*(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+entire\\ model\\ can\\ be\\ fit\\ by\\ reducing\\ context(?:[ \\t]*+(?>[^\\s].*))?|(?:[ \\t]*+context\\ size\\ set\\ by\\ user|[ \\t]*+default\\ model\\ context\\ size\\ is|[ \\t]*+user\\ has\\ requested\\ full\\ context\\ size)[ \\t]*+(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'be fit by reducing context', b'-> no change'),
         'anywhere': False,
@@ -595,7 +595,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_dense',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*with\\ only\\ dense\\ weights\\ in\\ device\\ memory\\ there\\ is(?:[ \\t]*a\\ total\\ surplus\\ of|[ \\t]*still\\ a\\ total\\ deficit\\ of)[ \\t]*(?P<freed_mib>(?:-?\\d{1,20}))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+with\\ only\\ dense\\ weights\\ in\\ device\\ memory\\ there\\ is(?:[ \\t]*+a\\ total\\ surplus\\ of|[ \\t]*+still\\ a\\ total\\ deficit\\ of)[ \\t]*+(?P<freed_mib>(?>-?\\d{1,20}))[ \\t]*+MiB[ \\t]*+\\Z',
         'fields': (('freed_mib', 'freed_mib', 'int'),),
         'literals': (b'in device memory there is',),
         'anywhere': False,
@@ -605,7 +605,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_layers',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*(?P<layers_name>(?:\\(.+\\)(?=:\\s+\\d+ layers)))[ \\t]*:[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*\\([ \\t]*(?P<overflow>(?:-?\\d{1,20}))[ \\t]*overflowing\\))?[ \\t]*,[ \\t]*(?P<used_mib>(?:-?\\d{1,20}))[ \\t]*MiB\\ used,[ \\t]*(?P<fit_free>(?:-?\\d{1,20}))[ \\t]*MiB\\ free[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<layers_name>(?>\\(.+\\)(?=:\\s+\\d+ layers)))[ \\t]*+:[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+\\([ \\t]*+(?P<overflow>(?>-?\\d{1,20}))[ \\t]*+overflowing\\))?[ \\t]*+,[ \\t]*+(?P<used_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ used,[ \\t]*+(?P<fit_free>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('layers_name', 'layers_name', 'str'), ('layers', 'layers', 'int'), ('overflow', 'overflow', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int')),
         'literals': (b' MiB used, ',),
         'anywhere': False,
@@ -615,7 +615,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_result',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*successfully\\ fit\\ params\\ to\\ free\\ device\\ memory|[ \\t]*failed\\ to\\ fit\\ params\\ to\\ free\\ device\\ memory[ \\t]*:[ \\t]*(?P<failure>(?:[^\\s].*)))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+successfully\\ fit\\ params\\ to\\ free\\ device\\ memory|[ \\t]*+failed\\ to\\ fit\\ params\\ to\\ free\\ device\\ memory[ \\t]*+:[ \\t]*+(?P<failure>(?>[^\\s].*)))[ \\t]*+\\Z',
         'fields': (('failure', 'failure', 'str'),),
         'literals': (b'failed to fit params to free device memory', b'successfully fit params to free device memory'),
         'anywhere': False,
@@ -625,7 +625,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fit_time',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*fitting\\ params\\ to\\ free\\ memory\\ took[ \\t]*(?P<seconds>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+fitting\\ params\\ to\\ free\\ memory\\ took[ \\t]*+(?P<seconds>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'float'),),
         'literals': (b'fitting params to free memory took',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'buffer',
-        'pattern': '(?:[ \\t]*(?P<at>(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))(?:[ \\t]*(?P<buffer_kind>(?:(?:model|KV|RS|compute|output|input|LoRA)\\b)))?[ \\t]*buffer\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?P<at>(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))))?[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+(?P<buffer_kind>(?>(?:model|KV|RS|compute|output|input|LoRA)\\b)))?[ \\t]*+buffer\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('at', 'at', 'str'), ('device', 'device', 'str'), ('buffer_kind', 'buffer_kind', 'str'), ('mib', 'mib', 'float')),
         'literals': (b'buffer size',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'buffer_end',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*compute\\ buffer\\ size(?:[ \\t]*is|[ \\t]*of)[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,(?:[ \\t]*matches|[ \\t]*does\\ not\\ match)[ \\t]*expectation\\ of[ \\t]*(?P<expected_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+compute\\ buffer\\ size(?:[ \\t]*+is|[ \\t]*+of)[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,(?:[ \\t]*+matches|[ \\t]*+does\\ not\\ match)[ \\t]*+expectation\\ of[ \\t]*+(?P<expected_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('mib', 'mib', 'float'), ('expected_mib', 'expected_mib', 'float')),
         'literals': (b'compute buffer size is ', b'compute buffer size of '),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'compute_total',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*compute\\ buffer\\ total\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+compute\\ buffer\\ total\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'compute buffer total size',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vram_scratch',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*VRAM\\ scratch\\ buffer:[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ scratch\\ buffer:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'VRAM scratch buffer:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vram_scratch_plan',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*allocating\\ batch_size\\ x[ \\t]*(?P<scratch_terms>(?:[^=\\s](?:[^=]*[^=\\s])?))[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*VRAM\\ for\\ the\\ scratch\\ buffer[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocating\\ batch_size\\ x[ \\t]*+(?P<scratch_terms>(?>[^=\\s](?:[^=]*[^=\\s])?))[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+VRAM\\ for\\ the\\ scratch\\ buffer[ \\t]*+\\Z',
         'fields': (('scratch_terms', 'scratch_terms', 'str'), ('mib', 'mib', 'float')),
         'literals': (b'VRAM for the scratch buffer',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vram_total',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?:\\[[a-z]+\\]))?[ \\t]*total\\ VRAM\\ used:[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)(?:[ \\t]*\\([ \\t]*model:[ \\t]*(?P<model_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*,[ \\t]*context:[ \\t]*(?P<context_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?>\\[[a-z]+\\]))?[ \\t]*+total\\ VRAM\\ used:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+\\([ \\t]*+model:[ \\t]*+(?P<model_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+,[ \\t]*+context:[ \\t]*+(?P<context_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('model_mib', 'model_mib', 'float'), ('context_mib', 'context_mib', 'float')),
         'literals': (b'total VRAM used:',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vram_used',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*VRAM\\ used(?:[ \\t]*:|[ \\t]*=)[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ used(?:[ \\t]*+:|[ \\t]*+=)[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'VRAM used',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'system_used',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*system\\ memory\\ used[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+system\\ memory\\ used[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'system memory used',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mem_required',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*mem\\ required[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)(?:[ \\t]*\\([ \\t]*\\+[ \\t]*(?P<state_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*per\\ state[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+mem\\ required[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+\\([ \\t]*+\\+[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+per\\ state[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('state_mib', 'state_mib', 'float')),
         'literals': (b'mem required',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vram_kv',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*VRAM\\ kv\\ self[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ kv\\ self[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'VRAM kv self',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_self',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*kv\\ self\\ size|[ \\t]*KV\\ self\\ size)[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)(?:[ \\t]*,(?:[ \\t]*K\\ \\([ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*V\\ \\([ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB|(?:[ \\t]*c\\^KV|[ \\t]*K\\-only)[ \\t]*\\([ \\t]*(?P<type_k__2>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib__2>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+kv\\ self\\ size|[ \\t]*+KV\\ self\\ size)[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+,(?:[ \\t]*+K\\ \\([ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+V\\ \\([ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB|(?:[ \\t]*+c\\^KV|[ \\t]*+K\\-only)[ \\t]*+\\([ \\t]*+(?P<type_k__2>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('type_k', 'type_k', 'str'), ('k_mib', 'k_mib', 'float'), ('type_v', 'type_v', 'str'), ('v_mib', 'v_mib', 'float'), ('type_k', 'type_k__2', 'str'), ('k_mib', 'k_mib__2', 'float')),
         'literals': (b'KV self size', b'kv self size'),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_size',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d{1,20})))?[ \\t]*seqs)?[ \\t]*\\),[ \\t]*K\\ \\([ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*V\\ \\([ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\([ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells,[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+,[ \\t]*+(?P<seqs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<streams>(?>-?\\d{1,20})))?[ \\t]*+seqs)?[ \\t]*+\\),[ \\t]*+K\\ \\([ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+V\\ \\([ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_k', 'type_k', 'str'), ('k_mib', 'k_mib', 'float'), ('type_v', 'type_v', 'str'), ('v_mib', 'v_mib', 'float')),
         'literals': (b' cells, ',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'rs_size',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\([ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells,[ \\t]*(?P<layers>(?:-?\\d{1,20}))[ \\t]*layers(?:[ \\t]*,[ \\t]*(?P<seqs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<streams>(?:-?\\d{1,20})))?[ \\t]*seqs(?:[ \\t]*(?:-?\\d{1,20})[ \\t]*rs_seq)?)?[ \\t]*\\),[ \\t]*R\\ \\([ \\t]*(?P<type_r>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<k_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB[ \\t]*,[ \\t]*S\\ \\([ \\t]*(?P<type_s>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*\\):[ \\t]*(?P<v_mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\([ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells,[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+,[ \\t]*+(?P<seqs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<streams>(?>-?\\d{1,20})))?[ \\t]*+seqs(?:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+rs_seq)?)?[ \\t]*+\\),[ \\t]*+R\\ \\([ \\t]*+(?P<type_r>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+S\\ \\([ \\t]*+(?P<type_s>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_r', 'type_r', 'str'), ('k_mib', 'k_mib', 'float'), ('type_s', 'type_s', 'str'), ('v_mib', 'v_mib', 'float')),
         'literals': (b' cells, ',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_init',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*kv_size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*,(?:[ \\t]*offload[ \\t]*=[ \\t]*(?P<offload>(?:-?\\d{1,20}))[ \\t]*,)?[ \\t]*type_k[ \\t]*=[ \\t]*'[ \\t]*(?P<type_k>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*type_v[ \\t]*=[ \\t]*'[ \\t]*(?P<type_v>(?:[A-Za-z][A-Za-z0-9_]*))[ \\t]*'[ \\t]*,[ \\t]*n_layer[ \\t]*=[ \\t]*(?P<layers>(?:-?\\d{1,20}))(?:[ \\t]*,[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+kv_size[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+,(?:[ \\t]*+offload[ \\t]*+=[ \\t]*+(?P<offload>(?>-?\\d{1,20}))[ \\t]*+,)?[ \\t]*+type_k[ \\t]*+=[ \\t]*+'[ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+'[ \\t]*+,[ \\t]*+type_v[ \\t]*+=[ \\t]*+'[ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+'[ \\t]*+,[ \\t]*+n_layer[ \\t]*+=[ \\t]*+(?P<layers>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
         'fields': (('cells', 'cells', 'int'), ('offload', 'offload', 'int'), ('type_k', 'type_k', 'str'), ('type_v', 'type_v', 'str'), ('layers', 'layers', 'int')),
         'literals': (b'kv_size = ',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_swa',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*creating[ \\t]*(?P<swa>(?:(?:non-)?SWA\\b))[ \\t]*KV\\ cache,\\ size[ \\t]*=[ \\t]*(?P<cells>(?:-?\\d{1,20}))[ \\t]*cells[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+creating[ \\t]*+(?P<swa>(?>(?:non-)?SWA\\b))[ \\t]*+KV\\ cache,\\ size[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells[ \\t]*+\\Z',
         'fields': (('swa', 'swa', 'str'), ('cells', 'cells', 'int')),
         'literals': (b'KV cache, size',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_layer',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*dev[ \\t]*=[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+dev[ \\t]*+=[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('device', 'device', 'str')),
         'literals': (b': dev = ',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_rotation',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?:(?:n|attn)_rot_[kv]\\b)[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,[ \\t]*n_embd_head_k_all[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?>(?:n|attn)_rot_[kv]\\b)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_embd_head_k_all[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'n_embd_head_k_all',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_splits',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ splits(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d{1,20}))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d{1,20}))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d{1,20}))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+graph\\ splits(?:[ \\t]*+\\(measure\\):[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))|[ \\t]*+=[ \\t]*+(?P<graphs__2>(?>-?\\d{1,20}))(?:[ \\t]*+\\(with\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+,[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20}))[ \\t]*+\\(with\\ bs=1\\))?)[ \\t]*+\\Z',
         'fields': (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'graph splits',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_nodes',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*graph\\ nodes(?:[ \\t]*\\(measure\\):[ \\t]*(?P<graphs>(?:-?\\d{1,20}))|[ \\t]*=[ \\t]*(?P<graphs__2>(?:-?\\d{1,20}))(?:[ \\t]*\\(with\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*,[ \\t]*(?P<graphs_one>(?:-?\\d{1,20}))[ \\t]*\\(with\\ bs=1\\))?)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+graph\\ nodes(?:[ \\t]*+\\(measure\\):[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))|[ \\t]*+=[ \\t]*+(?P<graphs__2>(?>-?\\d{1,20}))(?:[ \\t]*+\\(with\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+,[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20}))[ \\t]*+\\(with\\ bs=1\\))?)[ \\t]*+\\Z',
         'fields': (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'graph nodes',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_line',
-        'pattern': '[ \\t]*sched_reserve:[ \\t]*graph(?:[ \\t]*\\(pp\\ bs=[ \\t]*(?P<batch>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*tg\\ bs=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))?[ \\t]*:[ \\t]*nodes[ \\t]*=[ \\t]*(?P<nodes>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<nodes_one>(?:-?\\d{1,20})))?[ \\t]*,[ \\t]*splits[ \\t]*=[ \\t]*(?P<graphs>(?:-?\\d{1,20}))(?:[ \\t]*/[ \\t]*(?P<graphs_one>(?:-?\\d{1,20})))?[ \\t]*,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sched_reserve:[ \\t]*+graph(?:[ \\t]*+\\(pp\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+tg\\ bs=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?[ \\t]*+:[ \\t]*+nodes[ \\t]*+=[ \\t]*+(?P<nodes>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<nodes_one>(?>-?\\d{1,20})))?[ \\t]*+,[ \\t]*+splits[ \\t]*+=[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20})))?[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('batch', 'batch', 'int'), ('nodes', 'nodes', 'int'), ('nodes_one', 'nodes_one', 'int'), ('graphs', 'graphs', 'int'), ('graphs_one', 'graphs_one', 'int')),
         'literals': (b'sched_reserve: graph',),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'reserve',
-        'pattern': '[ \\t]*sched_reserve:(?:[ \\t]*reserving\\ \\.\\.\\.|[ \\t]*reserving\\ full\\ memory\\ module|[ \\t]*reserve\\ took[ \\t]*(?P<reserve_ms>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms,\\ sched\\ copies[ \\t]*=[ \\t]*(?P<copies>(?:-?\\d{1,20})))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sched_reserve:(?:[ \\t]*+reserving\\ \\.\\.\\.|[ \\t]*+reserving\\ full\\ memory\\ module|[ \\t]*+reserve\\ took[ \\t]*+(?P<reserve_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms,\\ sched\\ copies[ \\t]*+=[ \\t]*+(?P<copies>(?>-?\\d{1,20})))[ \\t]*+\\Z',
         'fields': (('reserve_ms', 'reserve_ms', 'float'), ('copies', 'copies', 'int')),
         'literals': (b'sched_reserve:',),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_head',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|\\ memory\\ breakdown\\ \\[MiB\\]\\ \\|[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|\\ memory\\ breakdown\\ \\[MiB\\]\\ \\|[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'| memory breakdown [MiB] |',),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<total_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<free_mib>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*\\([ \\t]*(?P<self_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\+[ \\t]*(?P<unaccounted_mib>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|[ \\t]*+\\-[ \\t]*+(?P<row_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+\\([ \\t]*+(?P<self_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<model_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<context_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<compute_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\+[ \\t]*+(?P<unaccounted_mib>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('row_name', 'row_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int'), ('unaccounted_mib', 'unaccounted_mib', 'int')),
         'literals': (b'breakdown_print: |',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_host',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\|[ \\t]*\\-[ \\t]*(?P<row_name>(?:[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*\\|[ \\t]*(?P<self_mib>(?:-?\\d{1,20}))[ \\t]*=[ \\t]*(?P<model_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<context_mib_int>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<compute_mib_int>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|[ \\t]*+\\-[ \\t]*+(?P<row_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<self_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<model_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<context_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<compute_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('row_name', 'row_name', 'str'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int')),
         'literals': (b'breakdown_print: |',),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'table_json',
-        'pattern': '[ \\t]*\\{"type":"fit_memory_breakdown",[ \\t]*(?P<json_rest>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\{"type":"fit_memory_breakdown",[ \\t]*+(?P<json_rest>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('json_rest', 'json_rest', 'str'),),
         'literals': (b'{"type":"fit_memory_breakdown",',),
         'anywhere': False,

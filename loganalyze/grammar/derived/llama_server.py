@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'slot_header',
-        'pattern': 'slot[ \\t]*print_timing[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+print_timing[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'print_timing',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'block_prompt',
-        'pattern': '[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
         'fields': (('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'block_eval',
-        'pattern': '[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))(?:[ \\t]*tokens|[ \\t]*runs)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+tokens|[ \\t]*+runs)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
         'fields': (('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'block_total',
-        'pattern': '[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
         'fields': (('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_prompt',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_eval',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))(?:[ \\t]*tokens|[ \\t]*runs)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+tokens|[ \\t]*+runs)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_total',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_graphs',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*graphs\\ reused[ \\t]*=[ \\t]*(?P<graphs_reused>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('graphs_reused', 'graphs_reused', 'int')),
         'literals': (b'graphs reused',),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'block_graphs',
-        'pattern': '[ \\t]*graphs\\ reused[ \\t]*=[ \\t]*(?P<graphs_reused>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('graphs_reused', 'graphs_reused', 'int'),),
         'literals': (b'graphs reused',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'block_draft',
-        'pattern': '(?:[ \\t]*draft\\ acceptance\\ rate|[ \\t]*draft\\ acceptance)[ \\t]*=[ \\t]*(?P<accept_rate>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\([ \\t]*(?P<draft_accepted>(?:-?\\d{1,20}))[ \\t]*accepted\\ /[ \\t]*(?P<draft_tokens>(?:-?\\d{1,20}))[ \\t]*generated\\)(?:[ \\t]*,\\ mean\\ len[ \\t]*=[ \\t]*(?P<mean_length>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+draft\\ acceptance\\ rate|[ \\t]*+draft\\ acceptance)[ \\t]*+=[ \\t]*+(?P<accept_rate>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\([ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+accepted\\ /[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+generated\\)(?:[ \\t]*+,\\ mean\\ len[ \\t]*+=[ \\t]*+(?P<mean_length>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
         'fields': (('accept_rate', 'accept_rate', 'number'), ('draft_accepted', 'draft_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('mean_length', 'mean_length', 'number')),
         'literals': (b'accepted /',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_draft',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*draft\\ acceptance\\ rate|[ \\t]*draft\\ acceptance)[ \\t]*=[ \\t]*(?P<accept_rate>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\([ \\t]*(?P<draft_accepted>(?:-?\\d{1,20}))[ \\t]*accepted\\ /[ \\t]*(?P<draft_tokens>(?:-?\\d{1,20}))[ \\t]*generated\\)(?:[ \\t]*,\\ mean\\ len[ \\t]*=[ \\t]*(?P<mean_length>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+draft\\ acceptance\\ rate|[ \\t]*+draft\\ acceptance)[ \\t]*+=[ \\t]*+(?P<accept_rate>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\([ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+accepted\\ /[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+generated\\)(?:[ \\t]*+,\\ mean\\ len[ \\t]*+=[ \\t]*+(?P<mean_length>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('accept_rate', 'accept_rate', 'number'), ('draft_accepted', 'draft_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('mean_length', 'mean_length', 'number')),
         'literals': (b'accepted /',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_reading',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*prompt\\ processing,\\ n_tokens[ \\t]*=[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ progress[ \\t]*=[ \\t]*(?P<progress>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,\\ t[ \\t]*=[ \\t]*(?P<prompt_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s\\ /[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,\\ t[ \\t]*+=[ \\t]*+(?P<prompt_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s\\ /[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('progress', 'progress', 'number'), ('prompt_s', 'prompt_s', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt processing, n_tokens',),
         'anywhere': True,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_writing',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*n_decoded|[ \\t]*n_gen)[ \\t]*=[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ tg[ \\t]*=[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s(?:[ \\t]*,\\ tg_3s[ \\t]*=[ \\t]*(?P<window_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s)?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+n_decoded|[ \\t]*+n_gen)[ \\t]*+=[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ tg[ \\t]*+=[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s(?:[ \\t]*+,\\ tg_3s[ \\t]*+=[ \\t]*+(?P<window_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s)?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('output_tokens', 'output_tokens', 'int'), ('tps', 'tps', 'number'), ('window_tps', 'window_tps', 'number')),
         'literals': (b', tg = ', b', tg_3s = '),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_statistics',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*statistics[ \\t]*(?:[^\\s]+)[ \\t]*\\#calls\\(b,g,a\\)[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*(?:-?\\d{1,20})[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ \\#gen\\ drafts[ \\t]*=[ \\t]*(?P<drafts>(?:-?\\d{1,20}))[ \\t]*,\\ \\#acc\\ drafts[ \\t]*=[ \\t]*(?P<drafts_accepted>(?:-?\\d{1,20}))[ \\t]*,\\ \\#gen\\ tokens[ \\t]*=[ \\t]*(?P<draft_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ \\#acc\\ tokens[ \\t]*=[ \\t]*(?P<draft_accepted>(?:-?\\d{1,20}))(?:[ \\t]*,\\ dur\\(b,g,a\\)[ \\t]*=[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*+statistics[ \\t]*+(?>[^\\s]+)[ \\t]*+\\#calls\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ \\#gen\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#gen\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ dur\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('drafts', 'drafts', 'int'), ('drafts_accepted', 'drafts_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('draft_accepted', 'draft_accepted', 'int')),
         'literals': (b'#gen drafts',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_accepted',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*accepted[ \\t]*(?:-?\\d{1,20})[ \\t]*/[ \\t]*(?:-?\\d{1,20})[ \\t]*draft\\ tokens(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+accepted[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+draft\\ tokens(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'draft tokens',),
         'anywhere': True,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_launch',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*processing\\ task(?:[ \\t]*,\\ is_child[ \\t]*=[ \\t]*(?:(?:true|false|0|1)\\b))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+processing\\ task(?:[ \\t]*+,\\ is_child[ \\t]*+=[ \\t]*+(?>(?:true|false|0|1)\\b))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'processing task',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_release',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*stop\\ processing:(?:[ \\t]*n_past|[ \\t]*n_tokens)[ \\t]*=[ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*,\\ truncated[ \\t]*=[ \\t]*(?P<truncated>(?:(?:true|false|0|1)\\b))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+stop\\ processing:(?:[ \\t]*+n_past|[ \\t]*+n_tokens)[ \\t]*+=[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+,\\ truncated[ \\t]*+=[ \\t]*+(?P<truncated>(?>(?:true|false|0|1)\\b))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_used', 'n_ctx_used', 'int'), ('truncated', 'truncated', 'str')),
         'literals': (b'stop processing:',),
         'anywhere': True,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_new_prompt',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*new\\ prompt,\\ n_ctx_slot|[ \\t]*prompt\\ tokenized,\\ n_ctx_slot)[ \\t]*=[ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20}))[ \\t]*,\\ n_keep[ \\t]*=[ \\t]*(?:-?\\d{1,20})(?:[ \\t]*,\\ n_prompt_tokens|[ \\t]*,\\ task\\.n_tokens)[ \\t]*=[ \\t]*(?P<all_prompt_tokens>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+new\\ prompt,\\ n_ctx_slot|[ \\t]*+prompt\\ tokenized,\\ n_ctx_slot)[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+,\\ n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,\\ n_prompt_tokens|[ \\t]*+,\\ task\\.n_tokens)[ \\t]*+=[ \\t]*+(?P<all_prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int'), ('all_prompt_tokens', 'all_prompt_tokens', 'int')),
         'literals': (b'new prompt, n_ctx_slot', b'prompt tokenized, n_ctx_slot'),
         'anywhere': True,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_tokenizing',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*tokenizing\\ prompt,\\ len[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+tokenizing\\ prompt,\\ len[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'tokenizing prompt, len',),
         'anywhere': True,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_kept',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*kv\\ cache\\ rm\\ \\[|(?:[ \\t]*n_past|[ \\t]*n_tokens|[ \\t]*cached\\ n_tokens)[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ memory_seq_rm\\ \\[)[ \\t]*(?P<p0>(?:-?\\d{1,20}))[ \\t]*,\\ end\\)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+kv\\ cache\\ rm\\ \\[|(?:[ \\t]*+n_past|[ \\t]*+n_tokens|[ \\t]*+cached\\ n_tokens)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ memory_seq_rm\\ \\[)[ \\t]*+(?P<p0>(?>-?\\d{1,20}))[ \\t]*+,\\ end\\)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('p0', 'p0', 'int')),
         'literals': (b'kv cache rm [', b'memory_seq_rm ['),
         'anywhere': True,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_one_token',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*need\\ to\\ evaluate\\ at\\ least\\ 1\\ token[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+need\\ to\\ evaluate\\ at\\ least\\ 1\\ token[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'need to evaluate at least 1 token',),
         'anywhere': True,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_progress_past',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*prompt\\ processing\\ progress,\\ n_past[ \\t]*=[ \\t]*(?P<position>(?:-?\\d{1,20}))[ \\t]*,\\ n_tokens[ \\t]*=[ \\t]*(?P<batch_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ progress[ \\t]*=[ \\t]*(?P<progress>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing\\ progress,\\ n_past[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))[ \\t]*+,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int'), ('progress', 'progress', 'number')),
         'literals': (b'prompt processing progress, n_past',),
         'anywhere': True,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_progress',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*prompt\\ processing\\ progress,\\ n_tokens[ \\t]*=[ \\t]*(?P<position>(?:-?\\d{1,20}))[ \\t]*,\\ batch\\.n_tokens[ \\t]*=[ \\t]*(?P<batch_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ progress[ \\t]*=[ \\t]*(?P<progress>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing\\ progress,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))[ \\t]*+,\\ batch\\.n_tokens[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int'), ('progress', 'progress', 'number')),
         'literals': (b'prompt processing progress, n_tokens',),
         'anywhere': True,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_prompt_done',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*prompt\\ done,\\ n_past|[ \\t]*prompt\\ done,\\ n_tokens|[ \\t]*prompt\\ processing\\ done,\\ n_tokens)[ \\t]*=[ \\t]*(?P<position>(?:-?\\d{1,20}))(?:[ \\t]*,\\ n_tokens|[ \\t]*,\\ batch\\.n_tokens)[ \\t]*=[ \\t]*(?P<batch_tokens>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+prompt\\ done,\\ n_past|[ \\t]*+prompt\\ done,\\ n_tokens|[ \\t]*+prompt\\ processing\\ done,\\ n_tokens)[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_tokens|[ \\t]*+,\\ batch\\.n_tokens)[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int')),
         'literals': (b'prompt done, n_', b'prompt processing done, n_'),
         'anywhere': True,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_selected_prefix',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*selected\\ slot\\ by\\ lcs|[ \\t]*selected\\ slot\\ by\\ lcp|[ \\t]*selected\\ slot\\ by\\ LCP)[ \\t]*similarity,(?:(?:[ \\t]*lcs_len|[ \\t]*lcp_len|[ \\t]*max_lcp_len|[ \\t]*max_lcs_len)[ \\t]*=[ \\t]*(?P<prefix_tokens>(?:-?\\d{1,20}))[ \\t]*,)?(?:[ \\t]*similarity|[ \\t]*sim_best|[ \\t]*f_sim_best)[ \\t]*=[ \\t]*(?P<similarity>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*\\(>[ \\t]*(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))[ \\t]*thold\\))?(?:[ \\t]*,\\ f_keep[ \\t]*=[ \\t]*(?P<keep_share>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+selected\\ slot\\ by\\ lcs|[ \\t]*+selected\\ slot\\ by\\ lcp|[ \\t]*+selected\\ slot\\ by\\ LCP)[ \\t]*+similarity,(?:(?:[ \\t]*+lcs_len|[ \\t]*+lcp_len|[ \\t]*+max_lcp_len|[ \\t]*+max_lcs_len)[ \\t]*+=[ \\t]*+(?P<prefix_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+similarity|[ \\t]*+sim_best|[ \\t]*+f_sim_best)[ \\t]*+=[ \\t]*+(?P<similarity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+\\(>[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+thold\\))?(?:[ \\t]*+,\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prefix_tokens', 'prefix_tokens', 'int'), ('similarity', 'similarity', 'number'), ('keep_share', 'keep_share', 'number')),
         'literals': (b'selected slot by l', b'selected slot by L'),
         'anywhere': True,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_selected',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*selected\\ slot\\ by\\ LRU,\\ t_last[ \\t]*=[ \\t]*(?:-?\\d{1,20})|[ \\t]*selected\\ slot\\ by\\ lru,\\ t_last[ \\t]*=[ \\t]*(?:-?\\d{1,20})|[ \\t]*selected\\ slot\\ by\\ id\\ \\([ \\t]*(?:-?\\d{1,20})[ \\t]*\\))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+selected\\ slot\\ by\\ LRU,\\ t_last[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+selected\\ slot\\ by\\ lru,\\ t_last[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+selected\\ slot\\ by\\ id\\ \\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'selected slot by ',),
         'anywhere': True,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_new',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|(?:[ \\t]*new\\ slot\\ n_ctx_slot|[ \\t]*new\\ slot,\\ n_ctx)[ \\t]*=[ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+new\\ slot\\ n_ctx_slot|[ \\t]*+new\\ slot,\\ n_ctx)[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         'literals': (b'| new slot n_ctx_slot', b'| new slot, n_ctx'),
         'anywhere': True,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_reuse',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*reusing\\ chunk\\ with\\ size[ \\t]*(?P<reused_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ shifting\\ KV\\ cache[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+reusing\\ chunk\\ with\\ size[ \\t]*+(?P<reused_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ shifting\\ KV\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('reused_tokens', 'reused_tokens', 'int')),
         'literals': (b'reusing chunk with size',),
         'anywhere': True,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_checkpoint',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<checkpoint_action>(?:(?:saved|created|restored|erased invalidated|erasing old)(?: SWA)? context checkpoint|SWA checkpoint \\w+))(?:[ \\t]*\\([ \\t]*(?:-?\\d{1,20})[ \\t]*of[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))?(?:[ \\t]*(?:-?\\d{1,20})[ \\t]*of[ \\t]*(?:-?\\d{1,20}))?(?:(?:[ \\t]*\\(|[ \\t]*,))?[ \\t]*pos_min[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ pos_max[ \\t]*=[ \\t]*(?:-?\\d{1,20})(?:[ \\t]*,\\ n_tokens[ \\t]*=[ \\t]*(?P<checkpoint_tokens>(?:-?\\d{1,20})))?(?:[ \\t]*,\\ n_past[ \\t]*=[ \\t]*(?:-?\\d{1,20}))?[ \\t]*,\\ size[ \\t]*=[ \\t]*(?P<checkpoint_mib>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<checkpoint_action>(?>(?:saved|created|restored|erased invalidated|erasing old)(?: SWA)? context checkpoint|SWA checkpoint \\w+))(?:[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?(?:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20}))?(?:(?:[ \\t]*+\\(|[ \\t]*+,))?[ \\t]*+pos_min[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ pos_max[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<checkpoint_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ n_past[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+,\\ size[ \\t]*+=[ \\t]*+(?P<checkpoint_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('checkpoint_action', 'checkpoint_action', 'str'), ('checkpoint_tokens', 'checkpoint_tokens', 'int'), ('checkpoint_mib', 'checkpoint_mib', 'number')),
         'literals': (b'context checkpoint', b'SWA checkpoint'),
         'anywhere': True,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_save',
-        'pattern': '(?:[ \\t]*slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\||[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*\\-\\ saving\\ prompt\\ with\\ length[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ total\\ state\\ size[ \\t]*=[ \\t]*(?P<state_mib>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB(?:[ \\t]*\\(draft:[ \\t]*(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))[ \\t]*MiB\\))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ saving\\ prompt\\ with\\ length[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total\\ state\\ size[ \\t]*+=[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+\\(draft:[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('state_mib', 'state_mib', 'number')),
         'literals': (b'- saving prompt with length',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_look',
-        'pattern': '(?:[ \\t]*slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\||[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*\\-\\ looking\\ for\\ better\\ prompt,\\ base\\ f_keep[ \\t]*=[ \\t]*(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ looking\\ for\\ better\\ prompt,\\ base\\ f_keep[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'- looking for better prompt, base f_keep',),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_found',
-        'pattern': '(?:[ \\t]*slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\||[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*\\-\\ found\\ better\\ prompt\\ with\\ f_keep[ \\t]*=[ \\t]*(?P<keep_share>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ found\\ better\\ prompt\\ with\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('keep_share', 'keep_share', 'number')),
         'literals': (b'- found better prompt with f_keep',),
         'anywhere': False,
@@ -325,7 +325,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_sampler',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*init\\ sampler,\\ took[ \\t]*(?P<sampler_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms,\\ tokens:\\ text[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ total[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+init\\ sampler,\\ took[ \\t]*+(?P<sampler_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms,\\ tokens:\\ text[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('sampler_ms', 'sampler_ms', 'number')),
         'literals': (b'init sampler, took',),
         'anywhere': True,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_token',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<slot_token_text>(?:(?:(?:n_gen|n_decoded) = \\d+, n_remaining|stopped by|slot decode token).*))[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<slot_token_text>(?>(?:(?:n_gen|n_decoded) = \\d+, n_remaining|stopped by|slot decode token).*))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('slot_token_text', 'slot_token_text', 'str')),
         'literals': (b', n_remaining =', b'| stopped by ', b'slot decode token'),
         'anywhere': True,
@@ -345,7 +345,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slot_skipped',
-        'pattern': 'slot[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*id[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\-\\ skipping,\\ slot\\ is[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\-\\ skipping,\\ slot\\ is[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'- skipping, slot is',),
         'anywhere': True,
@@ -355,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'request',
-        'pattern': '(?:[ \\t]*srv[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*done\\ request:|[ \\t]*srv[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*:[ \\t]*request:|[ \\t]*request:)[ \\t]*(?P<method>(?:[A-Z]{3,8}(?= )))[ \\t]*(?P<path>(?:\\/[^\\s]*))(?:[ \\t]*(?P<client>(?:(?!\\d{3}$)[0-9A-Fa-f.:%\\[\\]a-z]+)))?[ \\t]*(?P<status>(?:\\d{3}$))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+srv[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+done\\ request:|[ \\t]*+srv[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+request:|[ \\t]*+request:)[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= )))[ \\t]*+(?P<path>(?>(?>\\/[^\\s]*)))(?:[ \\t]*+(?P<client>(?>(?!\\d{3}$)(?>[0-9A-Fa-f.:%\\[\\]a-z]+))))?[ \\t]*+(?P<status>(?>\\d{3}$))[ \\t]*+\\Z',
         'fields': (('method', 'method', 'str'), ('path', 'path', 'str'), ('client', 'client', 'str'), ('status', 'status', 'str')),
         'literals': (b'request: ',),
         'anywhere': True,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_idle',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*all\\ slots\\ are\\ idle[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+all\\ slots\\ are\\ idle[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'all slots are idle',),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cancel',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*cancel\\ task,\\ id_task[ \\t]*=[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+cancel\\ task,\\ id_task[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('task', 'task', 'int'),),
         'literals': (b'cancel task, id_task',),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cancel_late',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*all\\ tasks\\ already\\ finished,\\ no\\ need\\ to\\ cancel[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+all\\ tasks\\ already\\ finished,\\ no\\ need\\ to\\ cancel[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'all tasks already finished, no need to cancel',),
         'anywhere': False,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'chat_format',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*Chat\\ format:|[ \\t]*chat\\ format:)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+Chat\\ format:|[ \\t]*+chat\\ format:)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'hat format: ',),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_slots',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*initializing\\ slots,\\ n_slots|[ \\t]*initializing,\\ n_slots)[ \\t]*=[ \\t]*(?P<n_slots>(?:-?\\d{1,20}))(?:[ \\t]*,\\ n_ctx_slot[ \\t]*=[ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20})))?(?:[ \\t]*,\\ kv_unified[ \\t]*=[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+initializing\\ slots,\\ n_slots|[ \\t]*+initializing,\\ n_slots)[ \\t]*+=[ \\t]*+(?P<n_slots>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_ctx_slot[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ kv_unified[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('n_slots', 'n_slots', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         'literals': (b', n_slots = ',),
         'anywhere': False,
@@ -415,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_loaded',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*model\\ loaded[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+model\\ loaded[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'model loaded',),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_listening',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*server\\ is\\ listening\\ on|[ \\t]*listening\\ on|[ \\t]*router\\ server\\ is\\ listening\\ on|[ \\t]*HTTP\\ server\\ is\\ listening,|[ \\t]*http\\ server\\ Listening\\ at)[ \\t]*(?P<address>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+server\\ is\\ listening\\ on|[ \\t]*+listening\\ on|[ \\t]*+router\\ server\\ is\\ listening\\ on|[ \\t]*+HTTP\\ server\\ is\\ listening,|[ \\t]*+http\\ server\\ Listening\\ at)[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('address', 'address', 'str'),),
         'literals': (b'istening on http', b'server is listening, ', b'server Listening at'),
         'anywhere': False,
@@ -435,7 +435,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_listening_old',
-        'pattern': '[ \\t]*llama\\ server\\ listening\\ at[ \\t]*(?P<address>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+llama\\ server\\ listening\\ at[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('address', 'address', 'str'),),
         'literals': (b'llama server listening at',),
         'anywhere': False,
@@ -445,7 +445,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_threads',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*using[ \\t]*(?:-?\\d{1,20})[ \\t]*threads\\ for\\ HTTP\\ server[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+using[ \\t]*+(?>-?\\d{1,20})[ \\t]*+threads\\ for\\ HTTP\\ server[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'threads for HTTP server',),
         'anywhere': False,
@@ -455,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_bind',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*binding\\ port\\ with[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+binding\\ port\\ with[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'binding port with',),
         'anywhere': False,
@@ -465,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_ssl',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*running\\ without\\ SSL|[ \\t]*running\\ with\\ SSL)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+running\\ without\\ SSL|[ \\t]*+running\\ with\\ SSL)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'running with SSL', b'running without SSL'),
         'anywhere': False,
@@ -475,9 +475,9 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_security',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*security:\\ no\\ API\\ key\\ is\\ set[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+no\\ API\\ key\\ is\\ set[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
-        'literals': (b'security: no API key is set',),
+        'literals': (b'no API key is set',),
         'anywhere': False,
         'heads': (),
         'since': None,
@@ -485,9 +485,9 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_notice',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*notice:\\ server\\ default\\ port[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ default\\ port[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
-        'literals': (b'notice: server default port',),
+        'literals': (b'server default port',),
         'anywhere': False,
         'heads': (),
         'since': None,
@@ -495,7 +495,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_exit',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*cleaning\\ up\\ before\\ exit\\.\\.\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+cleaning\\ up\\ before\\ exit\\.\\.\\.[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'cleaning up before exit...',),
         'anywhere': False,
@@ -505,7 +505,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_limit',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*prompt\\ cache\\ is\\ enabled,\\ size\\ limit:(?:[ \\t]*(?P<limit_mib>(?:-?\\d{1,20}))[ \\t]*MiB|[ \\t]*no\\ limit)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+prompt\\ cache\\ is\\ enabled,\\ size\\ limit:(?:[ \\t]*+(?P<limit_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+no\\ limit)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('limit_mib', 'limit_mib', 'int'),),
         'literals': (b'prompt cache is enabled',),
         'anywhere': False,
@@ -515,7 +515,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_hint',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*prompt\\ cache\\ is\\ disabled[ \\t]*(?:[^\\s].*)|[ \\t]*use\\ `\\-\\-cache\\-ram\\ 0`\\ to\\ disable\\ the\\ prompt\\ cache)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+prompt\\ cache\\ is\\ disabled[ \\t]*+(?>[^\\s].*)|[ \\t]*+use\\ `\\-\\-cache\\-ram\\ 0`\\ to\\ disable\\ the\\ prompt\\ cache)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'prompt cache is disabled', b'to disable the prompt cache'),
         'anywhere': False,
@@ -525,7 +525,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'checkpoint_limit',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*context\\ checkpoints\\ enabled|[ \\t]*context\\ checkpoints\\ disabled)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+context\\ checkpoints\\ enabled|[ \\t]*+context\\ checkpoints\\ disabled)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'context checkpoints disabled', b'context checkpoints enabled'),
         'anywhere': False,
@@ -535,7 +535,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_idle',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*idle\\ slots\\ will\\ be\\ saved\\ to\\ prompt\\ cache[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+idle\\ slots\\ will\\ be\\ saved\\ to\\ prompt\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'idle slots will be saved to prompt cache',),
         'anywhere': False,
@@ -545,7 +545,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_update',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*updating\\ prompt\\ cache[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+updating\\ prompt\\ cache[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'updating prompt cache',),
         'anywhere': False,
@@ -555,7 +555,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_took',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*prompt\\ cache\\ update\\ took[ \\t]*(?P<cache_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+prompt\\ cache\\ update\\ took[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('cache_ms', 'cache_ms', 'number'),),
         'literals': (b'prompt cache update took',),
         'anywhere': False,
@@ -565,7 +565,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_state',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ cache\\ state:[ \\t]*(?P<cache_prompts>(?:-?\\d{1,20}))[ \\t]*prompts,[ \\t]*(?P<cache_mib>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ \\(limits:[ \\t]*(?P<limit>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB,[ \\t]*(?:-?\\d{1,20})[ \\t]*tokens,[ \\t]*(?:-?\\d{1,20})[ \\t]*est\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ cache\\ state:[ \\t]*+(?P<cache_prompts>(?>-?\\d{1,20}))[ \\t]*+prompts,[ \\t]*+(?P<cache_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\(limits:[ \\t]*+(?P<limit>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+est\\)[ \\t]*+\\Z',
         'fields': (('cache_prompts', 'cache_prompts', 'int'), ('cache_mib', 'cache_mib', 'number'), ('limit', 'limit', 'number')),
         'literals': (b'- cache state:',),
         'anywhere': False,
@@ -575,7 +575,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_prompt',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ prompt[ \\t]*(?:0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)[ \\t]*(?:-?\\d{1,20})[ \\t]*tokens,\\ checkpoints:[ \\t]*(?:-?\\d{1,20})[ \\t]*,[ \\t]*(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))[ \\t]*MiB[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ prompt[ \\t]*+(?>0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,\\ checkpoints:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'tokens, checkpoints:',),
         'anywhere': False,
@@ -585,7 +585,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_drop',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*\\-\\ cache(?:[ \\t]*size\\ limit|[ \\t]*token\\ limit[ \\t]*\\([ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ est:[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))[ \\t]*reached,\\ removing\\ oldest\\ entry[ \\t]*\\([ \\t]*size[ \\t]*=[ \\t]*(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))[ \\t]*MiB\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ cache(?:[ \\t]*+size\\ limit|[ \\t]*+token\\ limit[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ est:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+reached,\\ removing\\ oldest\\ entry[ \\t]*+\\([ \\t]*+size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'removing oldest entry',),
         'anywhere': False,
@@ -595,7 +595,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_other',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*\\-\\ prompt\\ is\\ already\\ in\\ the\\ cache|[ \\t]*\\-\\ removing\\ obsolete\\ cached\\ prompt)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+\\-\\ prompt\\ is\\ already\\ in\\ the\\ cache|[ \\t]*+\\-\\ removing\\ obsolete\\ cached\\ prompt)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'prompt is already in the cache', b'removing obsolete cached prompt'),
         'anywhere': False,
@@ -605,7 +605,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sleep_begin',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*server\\ is\\ entering\\ sleeping\\ state[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ is\\ entering\\ sleeping\\ state[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'server is entering sleeping state',),
         'anywhere': False,
@@ -615,7 +615,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sleep_end',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*server\\ is\\ exiting\\ sleeping\\ state[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ is\\ exiting\\ sleeping\\ state[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'server is exiting sleeping state',),
         'anywhere': False,
@@ -625,7 +625,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_none',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*no\\ implementations\\ specified\\ for\\ speculative\\ decoding[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+no\\ implementations\\ specified\\ for\\ speculative\\ decoding[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'no implementations specified for speculative decoding',),
         'anywhere': False,
@@ -635,7 +635,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_spawn',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*spawning\\ server\\ instance\\ with\\ name=[ \\t]*(?P<model_name>(?:[^\\s]+))[ \\t]*on\\ port[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+spawning\\ server\\ instance\\ with\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('model_name', 'model_name', 'str'),),
         'literals': (b'spawning server instance with name=',),
         'anywhere': False,
@@ -645,7 +645,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_proxy',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*proxying|[ \\t]*proxying\\ request\\ to)(?:[ \\t]*(?P<method>(?:[A-Z]{3,8}(?= ))))?(?:[ \\t]*request\\ to\\ model)?(?:[ \\t]*(?P<model_name>(?:[^\\s]+)))?[ \\t]*on\\ port[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+proxying|[ \\t]*+proxying\\ request\\ to)(?:[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= ))))?(?:[ \\t]*+request\\ to\\ model)?(?:[ \\t]*+(?P<model_name>(?>[^\\s]+)))?[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('method', 'method', 'str'), ('model_name', 'model_name', 'str')),
         'literals': (b'request to model',),
         'anywhere': False,
@@ -655,7 +655,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_evict',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*models_max\\ limit\\ reached,\\ removing\\ LRU\\ name=[ \\t]*(?P<model_name>(?:[^\\s]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+models_max\\ limit\\ reached,\\ removing\\ LRU\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+\\Z',
         'fields': (('model_name', 'model_name', 'str'),),
         'literals': (b'models_max limit reached, removing LRU name=',),
         'anywhere': False,
@@ -665,7 +665,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_slots',
-        'pattern': '[ \\t]*Available\\ slots:[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Available\\ slots:[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Available slots:',),
         'anywhere': False,
@@ -675,7 +675,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_slot',
-        'pattern': '[ \\t]*\\->\\ Slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*\\-\\ max\\ context:[ \\t]*(?P<n_ctx_slot>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\->\\ Slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\-\\ max\\ context:[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         'literals': (b'- max context:',),
         'anywhere': False,
@@ -685,7 +685,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_idle',
-        'pattern': '[ \\t]*all\\ slots\\ are\\ idle\\ and\\ system\\ prompt\\ is\\ empty,\\ clear\\ the\\ KV\\ cache[ \\t]*\\Z',
+        'pattern': '[ \\t]*+all\\ slots\\ are\\ idle\\ and\\ system\\ prompt\\ is\\ empty,\\ clear\\ the\\ KV\\ cache[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'all slots are idle and system prompt is empty, clear the KV cache',),
         'anywhere': False,
@@ -695,7 +695,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_launch',
-        'pattern': 'slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*is\\ processing\\ \\[task\\ id:[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\][ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+is\\ processing\\ \\[task\\ id:[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\][ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'is processing [task id:',),
         'anywhere': True,
@@ -705,7 +705,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_cache',
-        'pattern': 'slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*in\\ cache:[ \\t]*(?P<cached_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ \\|\\ to\\ process:[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+in\\ cache:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ \\|\\ to\\ process:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('cached_tokens', 'cached_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int')),
         'literals': (b'tokens | to process:',),
         'anywhere': True,
@@ -715,7 +715,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_kept',
-        'pattern': 'slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*kv\\ cache\\ rm\\ \\-\\ \\[[ \\t]*(?P<p0>(?:-?\\d{1,20}))[ \\t]*,\\ end\\)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+kv\\ cache\\ rm\\ \\-\\ \\[[ \\t]*+(?P<p0>(?>-?\\d{1,20}))[ \\t]*+,\\ end\\)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('p0', 'p0', 'int')),
         'literals': (b'kv cache rm - [',),
         'anywhere': True,
@@ -725,7 +725,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_one_token',
-        'pattern': 'slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*we\\ have\\ to\\ evaluate\\ at\\ least\\ 1\\ token\\ to\\ generate\\ logits[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+we\\ have\\ to\\ evaluate\\ at\\ least\\ 1\\ token\\ to\\ generate\\ logits[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'),),
         'literals': (b'we have to evaluate at least 1 token to generate logits',),
         'anywhere': True,
@@ -735,7 +735,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_released',
-        'pattern': 'slot[ \\t]*(?P<slot>(?:-?\\d{1,20}))[ \\t]*released\\ \\([ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*tokens\\ in\\ cache\\)[ \\t]*\\Z',
+        'pattern': 'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+released\\ \\([ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in\\ cache\\)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('n_ctx_used', 'n_ctx_used', 'int')),
         'literals': (b'tokens in cache)',),
         'anywhere': True,
@@ -745,7 +745,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_unavailable',
-        'pattern': '[ \\t]*slot\\ unavailable[ \\t]*\\Z',
+        'pattern': '[ \\t]*+slot\\ unavailable[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'slot unavailable',),
         'anywhere': False,
@@ -755,7 +755,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'text_error',
-        'pattern': '[ \\t]*task[ \\t]*(?P<task>(?:-?\\d{1,20}))[ \\t]*\\-\\ error:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\-\\ error:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('task', 'task', 'int'),),
         'literals': (b'- error: ',),
         'anywhere': False,
@@ -765,7 +765,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_prompt',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number'), ('pairs', 'pairs', 'str')),
         'literals': (b'prompt eval time',),
         'anywhere': True,
@@ -775,7 +775,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_eval',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*generation\\ eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second\\))?[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+generation\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number'), ('pairs', 'pairs', 'str')),
         'literals': (b'generation eval time',),
         'anywhere': True,
@@ -785,7 +785,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_total',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('total_ms', 'total_ms', 'number'), ('pairs', 'pairs', 'str')),
         'literals': (b'total time',),
         'anywhere': True,
@@ -795,7 +795,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_launch',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*slot\\ is\\ processing\\ task[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ is\\ processing\\ task[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'slot is processing task',),
         'anywhere': True,
@@ -805,7 +805,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_kept',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*kv\\ cache\\ rm\\ \\[p0,\\ end\\)[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+kv\\ cache\\ rm\\ \\[p0,\\ end\\)[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'kv cache rm [p0, end)',),
         'anywhere': True,
@@ -815,7 +815,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_released',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*slot\\ released[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ released[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'slot released',),
         'anywhere': True,
@@ -825,7 +825,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_shift',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*slot\\ context\\ shift[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ context\\ shift[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'slot context shift',),
         'anywhere': True,
@@ -835,7 +835,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_progress',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*prompt\\ processing\\ progress[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+prompt\\ processing\\ progress[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'prompt processing progress',),
         'anywhere': True,
@@ -845,7 +845,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_request',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*request[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+request[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'] request |', b'"msg":"request"', b'"message":"request"'),
         'anywhere': True,
@@ -855,7 +855,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_build',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*build\\ info[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+build\\ info[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'build info',),
         'anywhere': True,
@@ -865,7 +865,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_system',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*system\\ info[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+system\\ info[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'] system info |', b'"system info"'),
         'anywhere': True,
@@ -875,7 +875,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_slots',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*initializing\\ slots[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+initializing\\ slots[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'initializing slots',),
         'anywhere': True,
@@ -885,7 +885,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_new_slot',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*new\\ slot[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+new\\ slot[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'new slot',),
         'anywhere': True,
@@ -895,7 +895,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_other',
-        'pattern': '(?:[ \\t]*INFO|[ \\t]*WARN|[ \\t]*ERR|[ \\t]*ERROR|[ \\t]*VERB|[ \\t]*WARNING|[ \\t]*VERBOSE)[ \\t]*\\[[ \\t]*(?:[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*\\][ \\t]*(?P<kv_text>(?:[ \\t]*model\\ loaded|[ \\t]*all\\ slots\\ are\\ idle|[ \\t]*HTTP\\ server\\ listening|[ \\t]*chat\\ template|[ \\t]*slot\\ data|[ \\t]*slot\\ progression))[ \\t]*\\|(?:[ \\t]*(?P<pairs>(?:[^\\s].*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+(?P<kv_text>(?:[ \\t]*+model\\ loaded|[ \\t]*+all\\ slots\\ are\\ idle|[ \\t]*+HTTP\\ server\\ listening|[ \\t]*+chat\\ template|[ \\t]*+slot\\ data|[ \\t]*+slot\\ progression))[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
         'fields': (('kv_text', 'kv_text', 'str'), ('pairs', 'pairs', 'str')),
         'literals': (b'] model loaded |', b'] all slots are idle |', b'HTTP server listening', b'] chat template |', b'] slot data |', b'"slot data"', b'] slot progression |'),
         'anywhere': True,
@@ -905,7 +905,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ik_prompt_cache',
-        'pattern': '========\\ Prompt\\ cache:[ \\t]*cache\\ size:[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ n_keep:[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ n_discarded_prompt:[ \\t]*(?:-?\\d{1,20})[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '========\\ Prompt\\ cache:[ \\t]*+cache\\ size:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_keep:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_discarded_prompt:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'======== Prompt cache:',),
         'anywhere': True,
@@ -915,7 +915,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ik_cache',
-        'pattern': '========\\ Cache:[ \\t]*cache_size[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*,\\ n_past[ \\t]*=[ \\t]*(?P<n_past>(?:-?\\d{1,20}))[ \\t]*,\\ n_past_prompt[ \\t]*=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': '========\\ Cache:[ \\t]*+cache_size[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_past[ \\t]*+=[ \\t]*+(?P<n_past>(?>-?\\d{1,20}))[ \\t]*+,\\ n_past_prompt[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('n_past', 'n_past', 'int'),),
         'literals': (b'======== Cache:',),
         'anywhere': True,
@@ -925,7 +925,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ik_cache_took',
-        'pattern': '(?:[ \\t]*prompt\\ cache\\ save\\ took|[ \\t]*prompt\\ cache\\ load\\ took)[ \\t]*(?P<cache_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+prompt\\ cache\\ save\\ took|[ \\t]*+prompt\\ cache\\ load\\ took)[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('cache_ms', 'cache_ms', 'number'),),
         'literals': (b'prompt cache save took', b'prompt cache load took'),
         'anywhere': True,

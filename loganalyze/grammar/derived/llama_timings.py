@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'mem_per_token',
-        'pattern': '[ \\t]*(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*mem\\ per\\ token[ \\t]*=[ \\t]*(?P<mem_per_token_bytes>(?:-?\\d{1,20}))[ \\t]*bytes[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+mem\\ per\\ token[ \\t]*+=[ \\t]*+(?P<mem_per_token_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('mem_per_token_bytes', 'mem_per_token_bytes', 'int')),
         'literals': (b'mem per token',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'predict_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*predict\\ time[ \\t]*=[ \\t]*(?P<predict_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ token[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+predict\\ time[ \\t]*+=[ \\t]*+(?P<predict_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('predict_ms', 'predict_ms', 'number'), ('ms_per_token', 'ms_per_token', 'number')),
         'literals': (b'predict time',),
         'anywhere': True,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*load\\ time[ \\t]*=[ \\t]*(?P<load_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+load\\ time[ \\t]*+=[ \\t]*+(?P<load_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('load_ms', 'load_ms', 'number')),
         'literals': (b'load time',),
         'anywhere': True,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sample_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:(?:[ \\t]*+sample\\ time|[ \\t]*+sampling\\ time)[ \\t]*+=[ \\t]*+(?P<sample_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<sample_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?)?[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'sample time', b'sampling time'),
         'anywhere': True,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'samplers_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*samplers\\ time[ \\t]*=[ \\t]*(?P<samplers_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<samplers_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+samplers\\ time[ \\t]*+=[ \\t]*+(?P<samplers_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<samplers_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('samplers_ms', 'samplers_ms', 'number'), ('samplers_tokens', 'samplers_tokens', 'int')),
         'literals': (b'samplers time',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<eval_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'total_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'unaccounted_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*unaccounted\\ time[ \\t]*=[ \\t]*(?P<unaccounted_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<unaccounted_pct>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*%(?:[ \\t]*\\([ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+unaccounted\\ time[ \\t]*+=[ \\t]*+(?P<unaccounted_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<unaccounted_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%(?:[ \\t]*+\\([ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('unaccounted_ms', 'unaccounted_ms', 'number'), ('unaccounted_pct', 'unaccounted_pct', 'number')),
         'literals': (b'unaccounted time',),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graphs_time',
-        'pattern': '(?P<func>(?:[ \\t]*llama_print_timings|[ \\t]*llama_perf_context_print|[ \\t]*llama_perf_sampler_print|[ \\t]*llama_perf_print|[ \\t]*common_perf_print|[ \\t]*print_timings|[ \\t]*main))[ \\t]*:[ \\t]*graphs\\ reused[ \\t]*=[ \\t]*(?P<graphs_reused>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('func', 'func', 'str'), ('graphs_reused', 'graphs_reused', 'int')),
         'literals': (b'graphs reused',),
         'anywhere': True,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_load',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*load\\ time[ \\t]*=[ \\t]*(?P<load_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+load\\ time[ \\t]*+=[ \\t]*+(?P<load_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('load_ms', 'load_ms', 'number')),
         'literals': (b'load time',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_sample',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:(?:[ \\t]*sample\\ time|[ \\t]*sampling\\ time)[ \\t]*=[ \\t]*(?P<sample_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<sample_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:(?:[ \\t]*+sample\\ time|[ \\t]*+sampling\\ time)[ \\t]*+=[ \\t]*+(?P<sample_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<sample_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?)?[ \\t]*+\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'sample time', b'sampling time'),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_prompt',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*prompt\\ eval\\ time[ \\t]*=[ \\t]*(?P<prompt_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'prompt eval time',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_eval',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*eval\\ time[ \\t]*=[ \\t]*(?P<eval_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*/[ \\t]*(?P<eval_runs>(?:-?\\d{1,20}))(?:[ \\t]*runs|[ \\t]*tokens)(?:[ \\t]*\\([ \\t]*(?P<ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*ms\\ per\\ token|[ \\t]*ms\\ per\\ run)(?:[ \\t]*,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<eval_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b'eval time',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_total',
-        'pattern': '[ \\t]*(?P<other_func>(?:(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*:[ \\t]*total\\ time[ \\t]*=[ \\t]*(?P<total_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*/[ \\t]*(?P<total_tokens>(?:-?\\d{1,20}))[ \\t]*tokens)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
         'fields': (('other_func', 'other_func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         'literals': (b'total time',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cli_rates',
-        'pattern': '\\[[ \\t]*Prompt:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\|[ \\t]*Generation:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\][ \\t]*\\Z',
+        'pattern': '\\[[ \\t]*+Prompt:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\|[ \\t]*+Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\][ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'number'), ('eval_tps', 'eval_tps', 'number')),
         'literals': (b'Generation:',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'yaml_count',
-        'pattern': '[ \\t]*(?P<yaml_key>(?:[ \\t]*n_eval:|[ \\t]*n_p_eval:|[ \\t]*n_sample:|[ \\t]*t_eval_us:|[ \\t]*t_load_us:|[ \\t]*t_p_eval_us:|[ \\t]*t_sample_us:))[ \\t]*(?P<yaml_value>(?:-?\\d{1,20}))(?:[ \\t]*\\#[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<yaml_key>(?:[ \\t]*+n_eval:|[ \\t]*+n_p_eval:|[ \\t]*+n_sample:|[ \\t]*+t_eval_us:|[ \\t]*+t_load_us:|[ \\t]*+t_p_eval_us:|[ \\t]*+t_sample_us:))[ \\t]*+(?P<yaml_value>(?>-?\\d{1,20}))(?:[ \\t]*+\\#[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('yaml_key', 'yaml_key', 'str'), ('yaml_value', 'yaml_value', 'int')),
         'literals': (b'n_eval:', b'n_p_eval:', b'n_sample:', b't_eval_us:', b't_load_us:', b't_p_eval_us:', b't_sample_us:'),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'yaml_rate',
-        'pattern': '[ \\t]*(?P<yaml_rate_key>(?:[ \\t]*mst_eval:|[ \\t]*mst_p_eval:|[ \\t]*mst_sample:|[ \\t]*ts_eval:|[ \\t]*ts_p_eval:|[ \\t]*ts_sample:))[ \\t]*(?P<yaml_number>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*\\#[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<yaml_rate_key>(?:[ \\t]*+mst_eval:|[ \\t]*+mst_p_eval:|[ \\t]*+mst_sample:|[ \\t]*+ts_eval:|[ \\t]*+ts_p_eval:|[ \\t]*+ts_sample:))[ \\t]*+(?P<yaml_number>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+\\#[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('yaml_rate_key', 'yaml_rate_key', 'str'), ('yaml_number', 'yaml_number', 'number')),
         'literals': (b'mst_eval:', b'mst_p_eval:', b'mst_sample:', b'ts_eval:', b'ts_p_eval:', b'ts_sample:'),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'draft_head',
-        'pattern': '[ \\t]*draft:[ \\t]*\\Z',
+        'pattern': '[ \\t]*+draft:[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'draft:',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'target_head',
-        'pattern': '[ \\t]*target:[ \\t]*\\Z',
+        'pattern': '[ \\t]*+target:[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'target:',),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_encoded',
-        'pattern': 'encoded[ \\t]*(?P<encoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<encoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<encoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'encoded[ \\t]*+(?P<encoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<encoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds,\\ speed:[ \\t]*+(?P<encoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('encoded_tokens', 'encoded_tokens', 'int'), ('encoded_s', 'encoded_s', 'number'), ('encoded_tps', 'encoded_tps', 'number')),
         'literals': (b'seconds, speed:',),
         'anywhere': True,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_decoded',
-        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'decoded[ \\t]*+(?P<decoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<decoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds,\\ speed:[ \\t]*+(?P<decoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         'literals': (b'seconds, speed:',),
         'anywhere': True,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_count',
-        'pattern': '[ \\t]*(?P<spec_key>(?:[ \\t]*n_draft|[ \\t]*n_predict|[ \\t]*n_drafted|[ \\t]*n_accept))[ \\t]*=[ \\t]*(?P<spec_value>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<spec_key>(?:[ \\t]*+n_draft|[ \\t]*+n_predict|[ \\t]*+n_drafted|[ \\t]*+n_accept))[ \\t]*+=[ \\t]*+(?P<spec_value>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('spec_key', 'spec_key', 'str'), ('spec_value', 'spec_value', 'int')),
         'literals': (b'n_draft   =', b'n_draft =', b'n_predict =', b'n_drafted =', b'n_accept  =', b'n_accept ='),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_accept',
-        'pattern': '[ \\t]*accept[ \\t]*=[ \\t]*(?P<accept_pct>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*%[ \\t]*\\Z',
+        'pattern': '[ \\t]*+accept[ \\t]*+=[ \\t]*+(?P<accept_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+\\Z',
         'fields': (('accept_pct', 'accept_pct', 'number'),),
         'literals': (b'accept    =', b'accept ='),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_draft_time',
-        'pattern': '(?:[ \\t]*t_draft_flat|[ \\t]*t_draft)[ \\t]*=[ \\t]*(?P<draft_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*,[ \\t]*(?P<us_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*us\\ per\\ token,[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\ per\\ second)?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+t_draft_flat|[ \\t]*+t_draft)[ \\t]*+=[ \\t]*+(?P<draft_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+,[ \\t]*+(?P<us_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+us\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\Z',
         'fields': (('draft_ms', 'draft_ms', 'number'), ('us_per_token', 'us_per_token', 'number'), ('tps', 'tps', 'number')),
         'literals': (b't_draft',),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'simple_decoded',
-        'pattern': 'decoded[ \\t]*(?P<decoded_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<decoded_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed:[ \\t]*(?P<decoded_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': 'decoded[ \\t]*+(?P<decoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<decoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,\\ speed:[ \\t]*+(?P<decoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         'literals': (b'tokens in',),
         'anywhere': True,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_client',
-        'pattern': 'Client[ \\t]*(?P<client>(?:-?\\d{1,20}))[ \\t]*,\\ seq[ \\t]*(?P<sequence>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<sequences>(?:-?\\d{1,20}))[ \\t]*,\\ prompt[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*t,\\ response[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*t,\\ time[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,\\ speed[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s,\\ cache\\ miss[ \\t]*(?P<cache_miss>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'Client[ \\t]*+(?P<client>(?>-?\\d{1,20}))[ \\t]*+,\\ seq[ \\t]*+(?P<sequence>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<sequences>(?>-?\\d{1,20}))[ \\t]*+,\\ prompt[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+t,\\ response[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+t,\\ time[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,\\ speed[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s,\\ cache\\ miss[ \\t]*+(?P<cache_miss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('client', 'client', 'int'), ('sequence', 'sequence', 'int'), ('sequences', 'sequences', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'number'), ('tps', 'tps', 'number'), ('cache_miss', 'cache_miss', 'int')),
         'literals': (b't/s, cache miss',),
         'anywhere': True,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_total',
-        'pattern': '[ \\t]*(?P<parallel_what>(?:[ \\t]*Total\\ prompt\\ tokens:|[ \\t]*Total\\ gen\\ tokens:))[ \\t]*(?P<total_count>(?:-?\\d{1,20}))[ \\t]*,\\ speed:[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<parallel_what>(?:[ \\t]*+Total\\ prompt\\ tokens:|[ \\t]*+Total\\ gen\\ tokens:))[ \\t]*+(?P<total_count>(?>-?\\d{1,20}))[ \\t]*+,\\ speed:[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('parallel_what', 'parallel_what', 'str'), ('total_count', 'total_count', 'int'), ('tps', 'tps', 'number')),
         'literals': (b', speed:',),
         'anywhere': False,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'parallel_speed',
-        'pattern': '[ \\t]*Total\\ speed\\ \\(AVG\\):[ \\t]*speed:[ \\t]*(?P<tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Total\\ speed\\ \\(AVG\\):[ \\t]*+speed:[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('tps', 'tps', 'number'),),
         'literals': (b'Total speed (AVG):',),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_encoded',
-        'pattern': '(?P<media>(?:[ \\t]*image/slice|[ \\t]*image\\ slice|[ \\t]*audio\\ slice|[ \\t]*image|[ \\t]*audio))[ \\t]*encoded\\ in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms(?:[ \\t]*by\\ CLIP\\ \\([ \\t]*(?P<ms_per_patch>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms\\ per\\ image\\ patch\\))?[ \\t]*\\Z',
+        'pattern': '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+encoded\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+by\\ CLIP\\ \\([ \\t]*+(?P<ms_per_patch>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ image\\ patch\\))?[ \\t]*+\\Z',
         'fields': (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number'), ('ms_per_patch', 'ms_per_patch', 'number')),
         'literals': (b'encoded in',),
         'anywhere': True,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_decoded',
-        'pattern': '(?P<media>(?:[ \\t]*image/slice|[ \\t]*image\\ slice|[ \\t]*audio\\ slice|[ \\t]*image|[ \\t]*audio))[ \\t]*decoded(?:[ \\t]*\\(batch[ \\t]*(?:-?\\d{1,20})[ \\t]*/[ \\t]*(?:-?\\d{1,20})[ \\t]*\\))?[ \\t]*in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+decoded(?:[ \\t]*+\\(batch[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?[ \\t]*+in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number')),
         'literals': (b'image decoded', b'audio decoded'),
         'anywhere': True,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_processed',
-        'pattern': '(?P<media>(?:[ \\t]*image/slice|[ \\t]*image\\ slice|[ \\t]*audio\\ slice|[ \\t]*image|[ \\t]*audio))[ \\t]*processed\\ in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+processed\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number')),
         'literals': (b'processed in',),
         'anywhere': True,
@@ -325,7 +325,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'media_segments',
-        'pattern': '[ \\t]*(?:[A-Za-z_][A-Za-z0-9_]*(?=:))[ \\t]*:(?:[ \\t]*all[ \\t]*(?:-?\\d{1,20})[ \\t]*segments|[ \\t]*(?:-?\\d{1,20})[ \\t]*segments|[ \\t]*step[ \\t]*(?:-?\\d{1,20})[ \\t]*of[ \\t]*(?:-?\\d{1,20}))[ \\t]*encoded\\ in[ \\t]*(?P<media_ms>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>[A-Za-z_][A-Za-z0-9_]*(?=:))[ \\t]*+:(?:[ \\t]*+all[ \\t]*+(?>-?\\d{1,20})[ \\t]*+segments|[ \\t]*+(?>-?\\d{1,20})[ \\t]*+segments|[ \\t]*+step[ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20}))[ \\t]*+encoded\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('media_ms', 'media_ms', 'number'),),
         'literals': (b'segments encoded in', b'encoded in'),
         'anywhere': False,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_count',
-        'pattern': 'number\\ of\\ tokens\\ in\\ prompt[ \\t]*=[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'number\\ of\\ tokens\\ in\\ prompt[ \\t]*+=[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'),),
         'literals': (b'number of tokens in prompt',),
         'anywhere': True,
@@ -345,7 +345,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'interactive',
-        'pattern': '[ \\t]*==[ \\t]*Running\\ in\\ interactive\\ mode\\.\\ ==[ \\t]*\\Z',
+        'pattern': '[ \\t]*+==[ \\t]*+Running\\ in\\ interactive\\ mode\\.\\ ==[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Running in interactive mode. ==',),
         'anywhere': False,
@@ -355,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tokens_consumed',
-        'pattern': 'Tokens\\ consumed\\ so\\ far\\ =[ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'Tokens\\ consumed\\ so\\ far\\ =[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int')),
         'literals': (b'Tokens consumed so far =',),
         'anywhere': True,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'log_start',
-        'pattern': '[ \\t]*Log\\ start[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Log\\ start[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Log start',),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'python_prefix',
-        'pattern': 'Llama\\.generate:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d{1,20})))?(?:[ \\t]*prefix\\-match\\ hit|[ \\t]*prefix\\-match\\ found)(?:[ \\t]*,[ \\t]*remaining[ \\t]*(?P<remaining_tokens>(?:-?\\d{1,20}))[ \\t]*prompt\\ tokens\\ to\\ eval)?[ \\t]*\\Z',
+        'pattern': 'Llama\\.generate:(?:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+prefix\\-match\\ hit|[ \\t]*+prefix\\-match\\ found)(?:[ \\t]*+,[ \\t]*+remaining[ \\t]*+(?P<remaining_tokens>(?>-?\\d{1,20}))[ \\t]*+prompt\\ tokens\\ to\\ eval)?[ \\t]*+\\Z',
         'fields': (('cached_tokens', 'cached_tokens', 'int'), ('remaining_tokens', 'remaining_tokens', 'int')),
         'literals': (b'Llama.generate:',),
         'anywhere': True,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'python_cache',
-        'pattern': 'Llama\\._create_completion:[ \\t]*cache[ \\t]*(?P<cache_state>(?:[ \\t]*hit|[ \\t]*miss|[ \\t]*saved|[ \\t]*save))[ \\t]*\\Z',
+        'pattern': 'Llama\\._create_completion:[ \\t]*+cache[ \\t]*+(?P<cache_state>(?:[ \\t]*+hit|[ \\t]*+miss|[ \\t]*+saved|[ \\t]*+save))[ \\t]*+\\Z',
         'fields': (('cache_state', 'cache_state', 'str'),),
         'literals': (b'Llama._create_completion:',),
         'anywhere': True,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'python_state',
-        'pattern': 'Llama\\.save_state:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'Llama\\.save_state:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Llama.save_state:',),
         'anywhere': True,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'llamafile_prompt',
-        'pattern': 'evaluated[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*prompt\\ tokens\\ in[ \\t]*(?P<prompt_us>(?:-?\\d{1,20}))[ \\t]*us\\ at[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec[ \\t]*\\Z',
+        'pattern': 'evaluated[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+prompt\\ tokens\\ in[ \\t]*+(?P<prompt_us>(?>-?\\d{1,20}))[ \\t]*+us\\ at[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/sec[ \\t]*+\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_us', 'prompt_us', 'int'), ('prompt_tps', 'prompt_tps', 'number')),
         'literals': (b'prompt tokens in',),
         'anywhere': True,
@@ -415,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'llamafiler_prefill',
-        'pattern': 'prefilled[ \\t]*(?P<prefilled_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ \\(after\\ keeping[ \\t]*(?P<kept_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ discarding[ \\t]*(?P<discarded_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ relocating[ \\t]*(?P<relocated_tokens>(?:-?\\d{1,20}))[ \\t]*,\\ and\\ evaluating[ \\t]*(?P<evaluated_tokens>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': 'prefilled[ \\t]*+(?P<prefilled_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ \\(after\\ keeping[ \\t]*+(?P<kept_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ discarding[ \\t]*+(?P<discarded_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ relocating[ \\t]*+(?P<relocated_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ and\\ evaluating[ \\t]*+(?P<evaluated_tokens>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('prefilled_tokens', 'prefilled_tokens', 'int'), ('kept_tokens', 'kept_tokens', 'int'), ('discarded_tokens', 'discarded_tokens', 'int'), ('relocated_tokens', 'relocated_tokens', 'int'), ('evaluated_tokens', 'evaluated_tokens', 'int')),
         'literals': (b'tokens (after keeping',),
         'anywhere': True,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'llamafile_version',
-        'pattern': '[ \\t]*software:[ \\t]*llamafile[ \\t]*(?P<version>(?:[^\\s]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+software:[ \\t]*+llamafile[ \\t]*+(?P<version>(?>[^\\s]+))[ \\t]*+\\Z',
         'fields': (('version', 'version', 'str'),),
         'literals': (b'software: llamafile',),
         'anywhere': False,
@@ -435,7 +435,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'localscore_prompt',
-        'pattern': '[ \\t]*Prompt\\ Processing:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Prompt\\ Processing:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'number'),),
         'literals': (b'Prompt Processing:',),
         'anywhere': False,
@@ -445,7 +445,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'localscore_eval',
-        'pattern': '[ \\t]*Token\\ Generation:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Token\\ Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
         'fields': (('eval_tps', 'eval_tps', 'number'),),
         'literals': (b'Token Generation:',),
         'anywhere': False,
@@ -455,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold',
-        'pattern': '(?:[ \\t]*Time\\ Taken\\ \\-|[ \\t]*ContextLimit:[ \\t]*(?P<n_ctx_used>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx>(?:-?\\d{1,20}))[ \\t]*,|[ \\t]*CtxLimit:[ \\t]*(?P<n_ctx_used__2>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<n_ctx__2>(?:-?\\d{1,20}))[ \\t]*,)(?:[ \\t]*Amt:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*,)?(?:[ \\t]*Init:[ \\t]*(?P<init_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s,)?(?:[ \\t]*Processing:|[ \\t]*Process:)[ \\t]*(?P<prompt_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<prompt_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,(?:[ \\t]*Generation:|[ \\t]*Generate:)[ \\t]*(?P<eval_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<eval_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*,[ \\t]*Total:[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s(?:[ \\t]*\\((?:[ \\t]*(?P<total_ms_per_token>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*ms/T(?:[ \\t]*=)?)?(?:[ \\t]*(?P<total_tps>(?:-?(?:\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*T/s)?[ \\t]*\\))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Time\\ Taken\\ \\-|[ \\t]*+ContextLimit:[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,|[ \\t]*+CtxLimit:[ \\t]*+(?P<n_ctx_used__2>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx__2>(?>-?\\d{1,20}))[ \\t]*+,)(?:[ \\t]*+Amt:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+Init:[ \\t]*+(?P<init_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,)?(?:[ \\t]*+Processing:|[ \\t]*+Process:)[ \\t]*+(?P<prompt_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<prompt_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+,(?:[ \\t]*+Generation:|[ \\t]*+Generate:)[ \\t]*+(?P<eval_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<eval_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+,[ \\t]*+Total:[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<total_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<total_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+\\Z',
         'fields': (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int'), ('n_ctx_used', 'n_ctx_used__2', 'int'), ('n_ctx', 'n_ctx__2', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int'), ('init_s', 'init_s', 'number'), ('prompt_s', 'prompt_s', 'number'), ('prompt_ms_per_token', 'prompt_ms_per_token', 'number'), ('prompt_tps', 'prompt_tps', 'number'), ('eval_s', 'eval_s', 'number'), ('eval_ms_per_token', 'eval_ms_per_token', 'number'), ('eval_tps', 'eval_tps', 'number'), ('total_s', 'total_s', 'number'), ('total_ms_per_token', 'total_ms_per_token', 'number'), ('total_tps', 'total_tps', 'number')),
         'literals': (b'Processing:', b'Process:'),
         'anywhere': True,
@@ -465,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_prompt',
-        'pattern': 'Processing\\ Prompt(?:[ \\t]*\\[[ \\t]*(?:[^\\s]+)[ \\t]*\\])?[ \\t]*\\([ \\t]*(?P<done_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\)(?:[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\))?[ \\t]*\\Z',
+        'pattern': 'Processing\\ Prompt(?:[ \\t]*+\\[[ \\t]*+(?>[A-Za-z]+)[ \\t]*+\\])?[ \\t]*+\\([ \\t]*+(?P<done_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)(?:[ \\t]*+Generating\\ \\([ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\))?[ \\t]*+\\Z',
         'fields': (('done_tokens', 'done_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         'literals': (b'Processing Prompt',),
         'anywhere': True,
@@ -475,7 +475,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_generating',
-        'pattern': '[ \\t]*Generating\\ \\([ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<max_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Generating\\ \\([ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)[ \\t]*+\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         'literals': (b'Generating (',),
         'anywhere': False,
@@ -485,7 +485,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_shift',
-        'pattern': '\\[[ \\t]*Context\\ Shifting:\\ Erased[ \\t]*(?P<n_discard>(?:-?\\d{1,20}))[ \\t]*tokens\\ at\\ position[ \\t]*(?:-?\\d{1,20})[ \\t]*\\][ \\t]*\\Z',
+        'pattern': '\\[[ \\t]*+Context\\ Shifting:\\ Erased[ \\t]*+(?P<n_discard>(?>-?\\d{1,20}))[ \\t]*+tokens\\ at\\ position[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\][ \\t]*+\\Z',
         'fields': (('n_discard', 'n_discard', 'int'),),
         'literals': (b'Context Shifting: Erased',),
         'anywhere': True,
@@ -495,7 +495,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_draft',
-        'pattern': '\\([ \\t]*Draft\\ Results\\ \\-\\ Success:[ \\t]*(?P<draft_accepted>(?:-?\\d{1,20}))[ \\t]*,\\ Failure:[ \\t]*(?P<draft_failed>(?:-?\\d{1,20}))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '\\([ \\t]*+Draft\\ Results\\ \\-\\ Success:[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ Failure:[ \\t]*+(?P<draft_failed>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('draft_accepted', 'draft_accepted', 'int'), ('draft_failed', 'draft_failed', 'int')),
         'literals': (b'Draft Results - Success:',),
         'anywhere': True,
@@ -505,7 +505,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_slow',
-        'pattern': '[ \\t]*Note:\\ Your\\ generation\\ speed\\ appears\\ rather\\ slow\\.[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Note:\\ Your\\ generation\\ speed\\ appears\\ rather\\ slow\\.[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Note: Your generation speed appears rather slow.',),
         'anywhere': False,
@@ -515,7 +515,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kobold_banner',
-        'pattern': '[ \\t]*Welcome\\ to\\ KoboldCpp\\ \\-\\ Version[ \\t]*(?P<version>(?:[^\\s]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Welcome\\ to\\ KoboldCpp\\ \\-\\ Version[ \\t]*+(?P<version>(?>[^\\s]+))[ \\t]*+\\Z',
         'fields': (('version', 'version', 'str'),),
         'literals': (b'Welcome to KoboldCpp - Version',),
         'anywhere': False,

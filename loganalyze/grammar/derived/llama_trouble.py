@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'device_alloc',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*allocating[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\ on\\ device[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*(?P<call>(?:[A-Za-z_]+))[ \\t]*failed:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocating[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ on\\ device[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+(?P<call>(?>[A-Za-z_]+))[ \\t]*+failed:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'), ('index', 'index', 'int'), ('call', 'call', 'str')),
         'literals': (b'MiB on device',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'buffer_alloc',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate(?:[ \\t]*(?P<buffer_device>(?:(?!buffer of )[A-Za-z_][^\\s]*)))?[ \\t]*buffer\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate(?:[ \\t]*+(?P<buffer_device>(?>(?!buffer of )[A-Za-z_][^\\s]*)))?[ \\t]*+buffer\\ of\\ size[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('buffer_device', 'buffer_device', 'str'), ('n_bytes', 'n_bytes', 'int')),
         'literals': (b'failed to allocate',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'aligned_alloc',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*insufficient\\ memory\\ \\(attempted\\ to\\ allocate[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+insufficient\\ memory\\ \\(attempted\\ to\\ allocate[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'insufficient memory (attempted to allocate',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pool_full',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*not\\ enough\\ space\\ in\\ the(?:[ \\t]*context's|[ \\t]*scratch)[ \\t]*memory\\ pool\\ \\(needed[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*available[ \\t]*(?:-?\\d{1,20})[ \\t]*\\)[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+not\\ enough\\ space\\ in\\ the(?:[ \\t]*+context's|[ \\t]*+scratch)[ \\t]*+memory\\ pool\\ \\(needed[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+available[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\)[ \\t]*+\\Z",
         'fields': (('n_bytes', 'n_bytes', 'int'),),
         'literals': (b'not enough space in the',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pinned',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*of\\ pinned\\ memory:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+of\\ pinned\\ memory:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'failed to allocate',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'alloc_retry',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*compute\\ buffer\\ allocation\\ failed,\\ retrying\\ without\\ pipeline\\ parallelism[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+compute\\ buffer\\ allocation\\ failed,\\ retrying\\ without\\ pipeline\\ parallelism[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'compute buffer allocation failed, retrying without pipeline parallelism',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'thrown',
-        'pattern': "(?:[ \\t]*terminate\\ called\\ after\\ throwing\\ an\\ instance\\ of[ \\t]*(?P<thrown_type>(?:'[^']*'|[\\w:]*\\w))|[ \\t]*(?:[\\w+]+:)(?:[ \\t]*terminating\\ due\\ to\\ uncaught\\ exception\\ of\\ type|[ \\t]*terminating\\ with\\ uncaught\\ exception\\ of\\ type)[ \\t]*(?P<thrown_type__2>(?:'[^']*'|[\\w:]*\\w))(?:[ \\t]*(?:[^\\s].*))?)[ \\t]*\\Z",
+        'pattern': "(?:[ \\t]*+terminate\\ called\\ after\\ throwing\\ an\\ instance\\ of[ \\t]*+(?P<thrown_type>(?>'[^']*'|[\\w:]*\\w))|[ \\t]*+(?>[\\w+]+:)(?:[ \\t]*+terminating\\ due\\ to\\ uncaught\\ exception\\ of\\ type|[ \\t]*+terminating\\ with\\ uncaught\\ exception\\ of\\ type)[ \\t]*+(?P<thrown_type__2>(?>'[^']*'|[\\w:]*\\w))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z",
         'fields': (('thrown_type', 'thrown_type', 'str'), ('thrown_type', 'thrown_type__2', 'str')),
         'literals': (b'terminate called after throwing', b'terminating due to uncaught exception', b'terminating with uncaught exception'),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'thrown_what',
-        'pattern': '[ \\t]*what\\(\\):[ \\t]*(?P<what>(?:(?!vk::[A-Z]|error loading model)[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+what\\(\\):[ \\t]*+(?P<what>(?>(?!vk::[A-Z]|error loading model)[^\\s].*))[ \\t]*+\\Z',
         'fields': (('what', 'what', 'str'),),
         'literals': (b'what(): ',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'windows_memory',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?(?:[ \\t]*The\\ paging\\ file\\ is\\ too\\ small\\ for\\ this\\ operation\\ to\\ complete|[ \\t]*Not\\ enough\\ memory\\ resources\\ are\\ available\\ to\\ process\\ this\\ command)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+The\\ paging\\ file\\ is\\ too\\ small\\ for\\ this\\ operation\\ to\\ complete|[ \\t]*+Not\\ enough\\ memory\\ resources\\ are\\ available\\ to\\ process\\ this\\ command)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'paging file is too small', b'ot enough memory resources are available'),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_error_old',
-        'pattern': '[ \\t]*CUDA\\ error[ \\t]*(?P<error_code>(?:-?\\d{1,20}))[ \\t]*at[ \\t]*(?P<where>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:[ \\t]*(?P<reason>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+CUDA\\ error[ \\t]*+(?P<error_code>(?>-?\\d{1,20}))[ \\t]*+at[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+(?P<reason>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('error_code', 'error_code', 'int'), ('where', 'where', 'str'), ('reason', 'reason', 'str')),
         'literals': (b'CUDA error',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_error',
-        'pattern': '[ \\t]*(?P<gpu_kind>(?:(?:CUDA|ROCm|MUSA)\\b))[ \\t]*error:[ \\t]*(?P<reason>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<gpu_kind>(?>(?:CUDA|ROCm|MUSA)\\b))[ \\t]*+error:[ \\t]*+(?P<reason>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('gpu_kind', 'gpu_kind', 'str'), ('reason', 'reason', 'str')),
         'literals': (b'CUDA error: ', b'ROCm error', b'MUSA error'),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_where',
-        'pattern': '[ \\t]*current\\ device:[ \\t]*(?P<index>(?:-?\\d{1,20}))(?:[ \\t]*,[ \\t]*in\\ function[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+current\\ device:[ \\t]*+(?P<index>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+in\\ function[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'),),
         'literals': (b'current device:',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cuda_abort',
-        'pattern': '(?:[ \\t]*GGML_ASSERT:)?[ \\t]*(?P<where>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:(?:[ \\t]*CUDA\\ error|[ \\t]*ROCm\\ error|[ \\t]*MUSA\\ error|[ \\t]*!"CUDA\\ error")[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+GGML_ASSERT:)?[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:(?:[ \\t]*+CUDA\\ error|[ \\t]*+ROCm\\ error|[ \\t]*+MUSA\\ error|[ \\t]*+!"CUDA\\ error")[ \\t]*+\\Z',
         'fields': (('where', 'where', 'str'),),
         'literals': (b': CUDA error', b': ROCm error', b': !"CUDA error'),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'assert',
-        'pattern': '(?:[ \\t]*(?P<where>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:[ \\t]*GGML_ASSERT\\([ \\t]*(?:[^\\s].*)|[ \\t]*GGML_ASSERT:[ \\t]*(?P<where__2>(?:[^\\s].*?:\\d+(?=: )))[ \\t]*:[ \\t]*(?P<assertion>(?:(?!!"CUDA)[^\\s].*)))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+GGML_ASSERT\\([ \\t]*+(?>[^\\s].*)|[ \\t]*+GGML_ASSERT:[ \\t]*+(?P<where__2>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+(?P<assertion>(?>(?!!"CUDA)[^\\s].*)))[ \\t]*+\\Z',
         'fields': (('where', 'where', 'str'), ('where', 'where__2', 'str'), ('assertion', 'assertion', 'str')),
         'literals': (b'GGML_ASSERT',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_device',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ initialize[ \\t]*(?P<device>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*:[ \\t]*(?P<reason>(?:[^\\s].*))|[ \\t]*No\\ devices\\ found\\.|[ \\t]*no\\ Metal\\ devices\\ found)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ initialize[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+:[ \\t]*+(?P<reason>(?>[^\\s].*))|[ \\t]*+No\\ devices\\ found\\.|[ \\t]*+no\\ Metal\\ devices\\ found)[ \\t]*+\\Z',
         'fields': (('device', 'device', 'str'), ('reason', 'reason', 'str')),
         'literals': (b'failed to initialize CUDA: ', b'failed to initialize ROCm: ', b'ggml_vulkan: No devices found', b'no Metal devices found'),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_alloc',
-        'pattern': '[ \\t]*ggml_vulkan:[ \\t]*(?P<vulkan_memory>(?:(?:Device memory|Memory)\\b))[ \\t]*allocation\\ of\\ size[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*failed\\.[ \\t]*\\Z',
+        'pattern': '[ \\t]*+ggml_vulkan:[ \\t]*+(?P<vulkan_memory>(?>(?:Device memory|Memory)\\b))[ \\t]*+allocation\\ of\\ size[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+failed\\.[ \\t]*+\\Z',
         'fields': (('vulkan_memory', 'vulkan_memory', 'str'), ('n_bytes', 'n_bytes', 'int')),
         'literals': (b'allocation of size',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_error',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?P<limit>(?:Requested buffer size exceeds device [a-z ]*limit(?=:)))[ \\t]*:)?[ \\t]*(?P<vk_error>(?:Error[A-Z][A-Za-z]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?P<limit>(?>Requested buffer size exceeds device [a-z ]*limit(?=:)))[ \\t]*+:)?[ \\t]*+(?P<vk_error>(?>Error[A-Z][A-Za-z]+))[ \\t]*+\\Z',
         'fields': (('limit', 'limit', 'str'), ('vk_error', 'vk_error', 'str')),
         'literals': (b': Error',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'vulkan_pinned',
-        'pattern': '[ \\t]*ggml_vulkan:[ \\t]*Failed\\ to\\ allocate\\ pinned\\ memory[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+ggml_vulkan:[ \\t]*+Failed\\ to\\ allocate\\ pinned\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Failed to allocate pinned memory',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_alloc',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate(?:[ \\t]*(?:'[^']*'))?[ \\t]*buffer,\\ size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?:Mi?B\\b)[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate(?:[ \\t]*+(?>'[^']*'))?[ \\t]*+buffer,\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z",
         'fields': (('mib', 'mib', 'float'),),
         'literals': (b'failed to allocate',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_alloc_bytes',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*failed\\ to\\ allocate\\ Metal\\ buffer\\ of[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*bytes[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate\\ Metal\\ buffer\\ of[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('n_bytes', 'n_bytes', 'int'),),
         'literals': (b'failed to allocate Metal buffer of',),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_over',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'current allocated size is greater than the recommended max working set size',),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*command\\ buffer[ \\t]*(?:-?\\d{1,20})[ \\t]*failed\\ with\\ status[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+command\\ buffer[ \\t]*+(?>-?\\d{1,20})[ \\t]*+failed\\ with\\ status[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('status', 'status', 'int'),),
         'literals': (b'failed with status ',),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'metal_error',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*(?P<metal_reason>(?:[A-Z][A-Za-z -]*[a-z]))[ \\t]*\\([ \\t]*(?P<metal_code>(?:[0-9a-f]+:k\\w+))[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<metal_reason>(?>[A-Z][A-Za-z -]*[a-z]))[ \\t]*+\\([ \\t]*+(?P<metal_code>(?>[0-9a-f]+:k\\w+))[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('metal_reason', 'metal_reason', 'str'), ('metal_code', 'metal_code', 'str')),
         'literals': (b'kIOGPUCommandBuffer',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sycl_alloc',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*can't\\ allocate[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*Bytes\\ of\\ memory\\ on[ \\t]*(?P<sycl_where>(?:host|device(?:\\/GPU)?))[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+can't\\ allocate[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+Bytes\\ of\\ memory\\ on[ \\t]*+(?P<sycl_where>(?>host|device(?:\\/GPU)?))[ \\t]*+\\Z",
         'fields': (('n_bytes', 'n_bytes', 'int'), ('sycl_where', 'sycl_where', 'str')),
         'literals': (b'Bytes of memory on',),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlock',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ mlock|[ \\t]*failed\\ to\\ VirtualLock)[ \\t]*(?P<n_bytes>(?:-?\\d{1,20}))[ \\t]*\\-byte\\ buffer\\ \\(after\\ previously\\ locking[ \\t]*(?P<locked_bytes>(?:-?\\d{1,20}))[ \\t]*bytes\\):[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ mlock|[ \\t]*+failed\\ to\\ VirtualLock)[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+\\-byte\\ buffer\\ \\(after\\ previously\\ locking[ \\t]*+(?P<locked_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes\\):[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('n_bytes', 'n_bytes', 'int'), ('locked_bytes', 'locked_bytes', 'int')),
         'literals': (b'failed to mlock', b'failed to VirtualLock'),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlock_hint',
-        'pattern': '(?:[ \\t]*Try\\ increasing\\ RLIMIT_MEMLOCK|[ \\t]*Try\\ increasing\\ RLIMIT_MLOCK)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Try\\ increasing\\ RLIMIT_MEMLOCK|[ \\t]*+Try\\ increasing\\ RLIMIT_MLOCK)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Try increasing RLIMIT_MEMLOCK', b'Try increasing RLIMIT_MLOCK'),
         'anywhere': False,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlock_unsupported',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*mlock\\ not\\ supported\\ on\\ this\\ system|[ \\t]*mlock\\ is\\ not\\ supported\\ on\\ this\\ system)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+mlock\\ not\\ supported\\ on\\ this\\ system|[ \\t]*+mlock\\ is\\ not\\ supported\\ on\\ this\\ system)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'mlock is not supported on this system', b'mlock not supported on this system'),
         'anywhere': False,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mmap_off',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?(?:[ \\t]*mmap\\ is\\ not\\ supported\\ on\\ this\\ platform|[ \\t]*direct\\ I/O\\ is\\ enabled,\\ disabling\\ mmap)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+mmap\\ is\\ not\\ supported\\ on\\ this\\ platform|[ \\t]*+direct\\ I/O\\ is\\ enabled,\\ disabling\\ mmap)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'direct I/O is enabled, disabling mmap', b'mmap is not supported on this platform'),
         'anywhere': False,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mmap_missing',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*mmap\\ is\\ not\\ available,\\ so\\ tensor[ \\t]*(?P<key>(?:[^\\s]+))[ \\t]*\\(size[ \\t]*=[ \\t]*(?P<mib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MiB\\)\\ is\\ loaded\\ into\\ RAM\\ in\\ full[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+mmap\\ is\\ not\\ available,\\ so\\ tensor[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+\\(size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\)\\ is\\ loaded\\ into\\ RAM\\ in\\ full[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('mib', 'mib', 'float')),
         'literals': (b'mmap is not available, so tensor',),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mmap_overrides',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*tensor\\ overrides\\ to\\ CPU\\ are\\ used\\ with\\ mmap\\ enabled[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+tensor\\ overrides\\ to\\ CPU\\ are\\ used\\ with\\ mmap\\ enabled[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'tensor overrides to CPU are used with mmap enabled',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'madvise',
-        'pattern': '[ \\t]*warning:[ \\t]*(?P<madvise_text>(?:(?:(?:posix_)?madvise\\(|PrefetchVirtualMemory ).*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+warning:[ \\t]*+(?P<madvise_text>(?>(?:(?:posix_)?madvise\\(|PrefetchVirtualMemory ).*))[ \\t]*+\\Z',
         'fields': (('madvise_text', 'madvise_text', 'str'),),
         'literals': (b'madvise(.., ', b'PrefetchVirtualMemory '),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_error',
-        'pattern': '(?:[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*error\\ loading\\ model(?:[ \\t]*(?P<what_part>(?:(?:architecture|hyperparameters|vocabulary|tensors)\\b)))?[ \\t]*:(?:[ \\t]*unable\\ to\\ allocate[ \\t]*(?P<buffer_device>(?:(?!buffer of )[A-Za-z_][^\\s]*))[ \\t]*buffer|[ \\t]*mmap\\ failed:[ \\t]*(?P<mmap_reason>(?:[^\\s].*))|[ \\t]*failed\\ to\\ allocate\\ buffer|[ \\t]*(?P<load_reason>(?:(?!unable to allocate|mmap failed:|failed to allocate buffer$)[^\\s].*)))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+error\\ loading\\ model(?:[ \\t]*+(?P<what_part>(?>(?:architecture|hyperparameters|vocabulary|tensors)\\b)))?[ \\t]*+:(?:[ \\t]*+unable\\ to\\ allocate[ \\t]*+(?P<buffer_device>(?>(?!buffer of )[A-Za-z_][^\\s]*))[ \\t]*+buffer|[ \\t]*+mmap\\ failed:[ \\t]*+(?P<mmap_reason>(?>[^\\s].*))|[ \\t]*+failed\\ to\\ allocate\\ buffer|[ \\t]*+(?P<load_reason>(?>(?!unable to allocate|mmap failed:|failed to allocate buffer$)[^\\s].*)))[ \\t]*+\\Z',
         'fields': (('what_part', 'what_part', 'str'), ('buffer_device', 'buffer_device', 'str'), ('mmap_reason', 'mmap_reason', 'str'), ('load_reason', 'load_reason', 'str')),
         'literals': (b'error loading model',),
         'anywhere': False,
@@ -325,7 +325,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_failed',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ load\\ model(?:[ \\t]*(?:,))?(?:[ \\t]*(?:'[^']*'))?|[ \\t]*failed\\ to\\ create\\ context\\ with\\ model(?:[ \\t]*(?:,))?(?:[ \\t]*(?:'[^']*'))?|[ \\t]*Failed\\ to\\ load\\ model\\ from\\ file:[ \\t]*(?:[^\\s].*)|[ \\t]*Failed\\ to\\ create\\ llama_context(?:[ \\t]*(?:[^\\s].*))?)[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ load\\ model(?:[ \\t]*+(?>,))?(?:[ \\t]*+(?>'[^']*'))?|[ \\t]*+failed\\ to\\ create\\ context\\ with\\ model(?:[ \\t]*+(?>,))?(?:[ \\t]*+(?>'[^']*'))?|[ \\t]*+Failed\\ to\\ load\\ model\\ from\\ file:[ \\t]*+(?>[^\\s].*)|[ \\t]*+Failed\\ to\\ create\\ llama_context(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z",
         'fields': (),
         'literals': (b'failed to ', b'Failed to load model from file: ', b'Failed to create llama_context'),
         'anywhere': False,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_gave_up',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*unable\\ to\\ load\\ model|[ \\t]*unable\\ to\\ create\\ context|[ \\t]*exiting\\ due\\ to\\ model\\ loading\\ error)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+unable\\ to\\ load\\ model|[ \\t]*+unable\\ to\\ create\\ context|[ \\t]*+exiting\\ due\\ to\\ model\\ loading\\ error)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'exiting due to model loading error', b'unable to create context', b'unable to load model'),
         'anywhere': False,
@@ -345,7 +345,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'context_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*failed\\ to\\ initialize\\ the\\ context:(?:[ \\t]*(?P<kv_stage>(?:[ \\t]*failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*(?P<compute_stage>(?:failed to allocate compute (?:pp |tg )?buffers))|[ \\t]*(?P<context_reason>(?:(?!failed to allocate buffer for kv|failed to allocate compute)[^\\s].*)))|[ \\t]*(?P<kv_stage__2>(?:[ \\t]*failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*(?P<compute_stage__2>(?:failed to allocate compute (?:pp |tg )?buffers)))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ initialize\\ the\\ context:(?:[ \\t]*+(?P<kv_stage>(?:[ \\t]*+failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*+llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*+(?P<compute_stage>(?>failed to allocate compute (?:pp |tg )?buffers))|[ \\t]*+(?P<context_reason>(?>(?!failed to allocate buffer for kv|failed to allocate compute)[^\\s].*)))|[ \\t]*+(?P<kv_stage__2>(?:[ \\t]*+failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*+llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*+(?P<compute_stage__2>(?>failed to allocate compute (?:pp |tg )?buffers)))[ \\t]*+\\Z',
         'fields': (('kv_stage', 'kv_stage', 'str'), ('compute_stage', 'compute_stage', 'str'), ('context_reason', 'context_reason', 'str'), ('kv_stage', 'kv_stage__2', 'str'), ('compute_stage', 'compute_stage__2', 'str')),
         'literals': (b'failed to initialize the context', b'failed for self-attention cache', b': failed to allocate compute ', b': failed to allocate buffer for kv cache'),
         'anywhere': False,
@@ -355,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gpu_ignored',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*not\\ compiled\\ with\\ GPU\\ offload\\ support,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+not\\ compiled\\ with\\ GPU\\ offload\\ support,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'not compiled with GPU offload support,',),
         'anywhere': False,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_usable_gpu',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*no\\ usable\\ GPU\\ found,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ usable\\ GPU\\ found,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'no usable GPU found,',),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gpu_hint',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*see\\ main\\ README\\.md\\ for\\ information\\ on\\ enabling\\ GPU\\ BLAS\\ support|[ \\t]*one\\ possible\\ reason\\ is\\ that\\ llama\\.cpp\\ was\\ compiled\\ without\\ GPU\\ support|[ \\t]*consult\\ docs/build\\.md\\ for\\ compilation\\ instructions)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+see\\ main\\ README\\.md\\ for\\ information\\ on\\ enabling\\ GPU\\ BLAS\\ support|[ \\t]*+one\\ possible\\ reason\\ is\\ that\\ llama\\.cpp\\ was\\ compiled\\ without\\ GPU\\ support|[ \\t]*+consult\\ docs/build\\.md\\ for\\ compilation\\ instructions)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'consult docs/build.md for compilation instructions', b'one possible reason is that llama.cpp was compiled without GPU support', b'see main README.md for information on enabling GPU BLAS support'),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'other_buffer',
-        'pattern': "[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*tensor[ \\t]*(?P<quoted>(?:'[^']*'))[ \\t]*\\([ \\t]*(?:[A-Za-z][A-Za-z0-9_]*)[ \\t]*\\)[ \\t]*\\(and[ \\t]*(?P<n_others>(?:-?\\d{1,20}))[ \\t]*others\\)\\ cannot\\ be\\ used\\ with\\ preferred\\ buffer\\ type[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*,[ \\t]*using[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*instead[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+tensor[ \\t]*+(?P<quoted>(?>'[^']*'))[ \\t]*+\\([ \\t]*+(?>[A-Za-z][A-Za-z0-9_]*)[ \\t]*+\\)[ \\t]*+\\(and[ \\t]*+(?P<n_others>(?>-?\\d{1,20}))[ \\t]*+others\\)\\ cannot\\ be\\ used\\ with\\ preferred\\ buffer\\ type[ \\t]*+(?P<wanted>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+,[ \\t]*+using[ \\t]*+(?P<used>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+instead[ \\t]*+\\Z",
         'fields': (('quoted', 'quoted', 'str'), ('n_others', 'n_others', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         'literals': (b'others) cannot be used with preferred buffer type',),
         'anywhere': False,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'flash_off',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*(?:flash_attn .* - forcing off)|[ \\t]*Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ disabled|[ \\t]*Flash\\ Attention\\ disabled|[ \\t]*Flash\\ Attention\\ not\\ supported,\\ set\\ to\\ disabled)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?>flash_attn .* - forcing off)|[ \\t]*+Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ disabled|[ \\t]*+Flash\\ Attention\\ disabled|[ \\t]*+Flash\\ Attention\\ not\\ supported,\\ set\\ to\\ disabled)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Flash Attention', b'- forcing off'),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'flash_elsewhere',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*layer[ \\t]*(?P<index>(?:-?\\d{1,20}))[ \\t]*is\\ assigned\\ to\\ device[ \\t]*(?P<wanted>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*but\\ the\\ Flash\\ Attention\\ tensor\\ is\\ assigned\\ to\\ device[ \\t]*(?P<used>(?:[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\])?[A-Za-z0-9_]*))[ \\t]*\\([ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+is\\ assigned\\ to\\ device[ \\t]*+(?P<wanted>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+but\\ the\\ Flash\\ Attention\\ tensor\\ is\\ assigned\\ to\\ device[ \\t]*+(?P<used>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\([ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         'literals': (b'the Flash Attention tensor',),
         'anywhere': False,
@@ -415,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'flash_needed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*V\\ cache\\ quantization\\ requires\\ flash_attn|[ \\t]*quantized\\ V\\ cache\\ requires\\ flash_attn\\ to\\ be\\ enabled)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+V\\ cache\\ quantization\\ requires\\ flash_attn|[ \\t]*+quantized\\ V\\ cache\\ requires\\ flash_attn\\ to\\ be\\ enabled)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'V cache quantization requires flash_attn', b'quantized V cache requires flash_attn to be enabled'),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'compute_failed',
-        'pattern': '[ \\t]*(?:(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*ggml_backend_sched_graph_compute_async\\ failed\\ with\\ error[ \\t]*(?P<status>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ compute\\ graph,\\ compute\\ status:[ \\t]*(?P<status__2>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ decode,\\ ret[ \\t]*=[ \\t]*(?P<status__3>(?:-?\\d{1,20}))|[ \\t]*failed\\ to\\ eval)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+ggml_backend_sched_graph_compute_async\\ failed\\ with\\ error[ \\t]*+(?P<status>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ compute\\ graph,\\ compute\\ status:[ \\t]*+(?P<status__2>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ decode,\\ ret[ \\t]*+=[ \\t]*+(?P<status__3>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ eval)[ \\t]*+\\Z',
         'fields': (('status', 'status', 'int'), ('status', 'status__2', 'int'), ('status', 'status__3', 'int')),
         'literals': (b'graph_compute_async failed with error', b'failed to compute graph, compute status:', b': failed to decode, ret = ', b': failed to eval'),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'banner',
-        'pattern': '[ \\t]*\\|[ \\t]*NVIDIA\\-SMI[ \\t]*(?P<smi>(?:(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:[ \\t]*Driver\\ Version:|[ \\t]*KMD\\ Version:)[ \\t]*(?P<driver>(?:(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:(?:[ \\t]*CUDA\\ Version:|[ \\t]*CUDA\\ UMD\\ Version:)[ \\t]*(?P<cuda>(?:(?:[0-9][0-9.]*|N\\/A|ERR!))))?[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+NVIDIA\\-SMI[ \\t]*+(?P<smi>(?>(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:[ \\t]*+Driver\\ Version:|[ \\t]*+KMD\\ Version:)[ \\t]*+(?P<driver>(?>(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:(?:[ \\t]*+CUDA\\ Version:|[ \\t]*+CUDA\\ UMD\\ Version:)[ \\t]*+(?P<cuda>(?>(?:[0-9][0-9.]*|N\\/A|ERR!))))?[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('smi', 'smi', 'str'), ('driver', 'driver', 'str'), ('cuda', 'cuda', 'str')),
         'literals': (b'NVIDIA-SMI',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'card',
-        'pattern': '[ \\t]*\\|[ \\t]*(?P<index>(?:\\d+))[ \\t]*(?P<name>(?:[^\\s|][^|]{0,80}?(?=[ \t]{1,80}(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)[ \t]{0,80}\\|)))[ \\t]*(?P<mode>(?:(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*\\|[ \\t]*(?P<bus>(?:[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*(?P<display>(?:(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*\\|[ \\t]*(?P<ecc>(?:[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+(?P<index>(?>\\d+))[ \\t]*+(?P<name>(?>[^\\s|][^|]{0,80}?(?=[ \t]{1,80}(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)[ \t]{0,80}\\|)))[ \\t]*+(?P<mode>(?>(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*+\\|[ \\t]*+(?P<bus>(?>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*+(?P<display>(?>(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*+\\|[ \\t]*+(?P<ecc>(?>[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('index', 'index', 'int'), ('name', 'name', 'str'), ('mode', 'mode', 'str'), ('bus', 'bus', 'str'), ('display', 'display', 'str'), ('ecc', 'ecc', 'str')),
         'literals': (b'|',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'values',
-        'pattern': '[ \\t]*\\|(?:[ \\t]*(?P<fan>(?:\\d+))[ \\t]*%|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*(?P<temp>(?:\\d+))[ \\t]*C|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*(?P<perf>(?:P[0-9]{1,2}))|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*(?P<power>(?:\\d+))[ \\t]*W|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*W)?)[ \\t]*/(?:[ \\t]*(?P<cap>(?:\\d+))[ \\t]*W|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*W)?)[ \\t]*\\|(?:[ \\t]*(?P<used>(?:\\d+))[ \\t]*MiB[ \\t]*/[ \\t]*(?P<total>(?:\\d+))[ \\t]*MiB|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*/[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))?)[ \\t]*\\|(?:[ \\t]*(?P<util>(?:\\d+))[ \\t]*%|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*(?P<compute>(?:[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|(?:[ \\t]*+(?P<fan>(?>\\d+))[ \\t]*+%|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<temp>(?>\\d+))[ \\t]*+C|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<perf>(?>P[0-9]{1,2}))|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<power>(?>\\d+))[ \\t]*+W|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+W)?)[ \\t]*+/(?:[ \\t]*+(?P<cap>(?>\\d+))[ \\t]*+W|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+W)?)[ \\t]*+\\|(?:[ \\t]*+(?P<used>(?>\\d+))[ \\t]*+MiB[ \\t]*+/[ \\t]*+(?P<total>(?>\\d+))[ \\t]*+MiB|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+/[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))?)[ \\t]*+\\|(?:[ \\t]*+(?P<util>(?>\\d+))[ \\t]*+%|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*+(?P<compute>(?>[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('fan', 'fan', 'int'), ('temp', 'temp', 'int'), ('perf', 'perf', 'str'), ('power', 'power', 'int'), ('cap', 'cap', 'int'), ('used', 'used', 'int'), ('total', 'total', 'int'), ('util', 'util', 'int'), ('compute', 'compute', 'str')),
         'literals': (b'|',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'app',
-        'pattern': '[ \\t]*\\|[ \\t]*(?P<gpu>(?:\\d{1,10}(?=[ \t])))(?:[ \\t]*(?P<gi>(?:(?:\\d{1,10}|N\\/A)(?=[ \t])))[ \\t]*(?P<ci>(?:(?:\\d{1,10}|N\\/A)(?=[ \t]))))?[ \\t]*(?P<pid>(?:\\d{1,10}(?=[ \t])))[ \\t]*(?P<type>(?:[CGM](?:\\+[CGM])*))[ \\t]*(?P<process>(?:[^\\s|][^|]{0,200}?(?=[ \t]{1,80}(?:\\d{1,9}MiB|N\\/A|ERR!)[ \t]{0,80}\\|)))(?:[ \\t]*(?P<memory>(?:\\d+))[ \\t]*MiB|[ \\t]*(?:(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+(?P<gpu>(?>\\d{1,10}(?=[ \t])))(?:[ \\t]*+(?P<gi>(?>(?:\\d{1,10}|N\\/A)(?=[ \t])))[ \\t]*+(?P<ci>(?>(?:\\d{1,10}|N\\/A)(?=[ \t]))))?[ \\t]*+(?P<pid>(?>\\d{1,10}(?=[ \t])))[ \\t]*+(?P<type>(?>[CGM](?:\\+[CGM])*))[ \\t]*+(?P<process>(?>[^\\s|][^|]{0,200}?(?=[ \t]{1,80}(?:\\d{1,9}MiB|N\\/A|ERR!)[ \t]{0,80}\\|)))(?:[ \\t]*+(?P<memory>(?>\\d+))[ \\t]*+MiB|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('gpu', 'gpu', 'str'), ('gi', 'gi', 'str'), ('ci', 'ci', 'str'), ('pid', 'pid', 'str'), ('type', 'type', 'str'), ('process', 'process', 'str'), ('memory', 'memory', 'int')),
         'literals': (b'|',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'q_title',
-        'pattern': '[ \\t]*==============NVSMI\\ LOG==============[ \\t]*\\Z',
+        'pattern': '[ \\t]*+==============NVSMI\\ LOG==============[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'==============NVSMI LOG==============',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'q_card',
-        'pattern': '[ \\t]*GPU[ \\t]*(?P<bus>(?:[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+GPU[ \\t]*+(?P<bus>(?>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*+\\Z',
         'fields': (('bus', 'bus', 'str'),),
         'literals': (b'GPU',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'q_value',
-        'pattern': '[ \\t]*(?P<key>(?:(?:Timestamp|Driver Version|CUDA Version|Product Name|Fan Speed|Performance State|Total|Reserved|Used|Free|Gpu|GPU|Memory|SM|Graphics|Current|Device Current|[TR]x Throughput|GPU Current Temp|Memory Current Temp|Power Draw|Average Power Draw|Instantaneous Power Draw|(?:Current |Enforced )?Power Limit|SW Power Cap|HW Slowdown|[HS]W Thermal Slowdown|HW Power Brake Slowdown|Process ID|Type|Name|Used GPU Memory)(?=[ ]{2,60}:)))[ \\t]*:[ \\t]*(?P<value>(?:[^\\s].{0,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<key>(?>(?:Timestamp|Driver Version|CUDA Version|Product Name|Fan Speed|Performance State|Total|Reserved|Used|Free|Gpu|GPU|Memory|SM|Graphics|Current|Device Current|[TR]x Throughput|GPU Current Temp|Memory Current Temp|Power Draw|Average Power Draw|Instantaneous Power Draw|(?:Current |Enforced )?Power Limit|SW Power Cap|HW Slowdown|[HS]W Thermal Slowdown|HW Power Brake Slowdown|Process ID|Type|Name|Used GPU Memory)(?=[ ]{2,60}:)))[ \\t]*+:[ \\t]*+(?P<value>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('value', 'value', 'str')),
         'literals': (b':',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mon_names',
-        'pattern': '[ \\t]*\\#(?:[ \\t]*Date(?:[ \\t]*,)?)?(?:[ \\t]*Time(?:[ \\t]*,)?)?[ \\t]*gpu[ \\t]*(?P<column>(?:[^\\s].{1,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\#(?:[ \\t]*+Date(?:[ \\t]*+,)?)?(?:[ \\t]*+Time(?:[ \\t]*+,)?)?[ \\t]*+gpu[ \\t]*+(?P<column>(?>[^\\s].{1,300}))[ \\t]*+\\Z',
         'fields': (('column', 'column', 'str'),),
         'literals': (b'#',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mon_units',
-        'pattern': '[ \\t]*\\#(?:[ \\t]*YYYYMMDD(?:[ \\t]*,)?)?(?:[ \\t]*HH:MM:SS(?:[ \\t]*,)?)?[ \\t]*Idx[ \\t]*(?P<column>(?:[^\\s].{1,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\#(?:[ \\t]*+YYYYMMDD(?:[ \\t]*+,)?)?(?:[ \\t]*+HH:MM:SS(?:[ \\t]*+,)?)?[ \\t]*+Idx[ \\t]*+(?P<column>(?>[^\\s].{1,300}))[ \\t]*+\\Z',
         'fields': (('column', 'column', 'str'),),
         'literals': (b'#',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'query_header',
-        'pattern': '[ \\t]*(?P<field>(?:[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*(?P<unit>(?:\\[[A-Za-z%\\/]{1,8}\\])))?(?:[ \\t]*,[ \\t]*(?P<field__2>(?:[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*(?P<unit__2>(?:\\[[A-Za-z%\\/]{1,8}\\])))?)+[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<field>(?>[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*+(?P<unit>(?>\\[[A-Za-z%\\/]{1,8}\\])))?(?:[ \\t]*+,[ \\t]*+(?P<field__2>(?>[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*+(?P<unit__2>(?>\\[[A-Za-z%\\/]{1,8}\\])))?)+[ \\t]*+\\Z',
         'fields': (('field', 'field', 'str'), ('unit', 'unit', 'str'), ('field', 'field__2', 'str'), ('unit', 'unit__2', 'str')),
         'literals': (b', ',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'failed',
-        'pattern': '[ \\t]*NVIDIA\\-SMI\\ has\\ failed[ \\t]*(?P<message>(?:[^\\s].{0,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+NVIDIA\\-SMI\\ has\\ failed[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
         'fields': (('message', 'message', 'str'),),
         'literals': (b'NVIDIA-SMI has failed',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'nvml_failed',
-        'pattern': '[ \\t]*Failed\\ to\\ initialize\\ NVML[ \\t]*(?P<message>(?:[^\\s].{0,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Failed\\ to\\ initialize\\ NVML[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
         'fields': (('message', 'message', 'str'),),
         'literals': (b'Failed to initialize NVML',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_handle',
-        'pattern': '[ \\t]*Unable\\ to\\ determine\\ the\\ device\\ handle\\ for[ \\t]*(?P<message>(?:[^\\s].{0,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Unable\\ to\\ determine\\ the\\ device\\ handle\\ for[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
         'fields': (('message', 'message', 'str'),),
         'literals': (b'Unable to determine the device handle for',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_devices',
-        'pattern': '[ \\t]*No\\ devices\\ were\\ found[ \\t]*\\Z',
+        'pattern': '[ \\t]*+No\\ devices\\ were\\ found[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'No devices were found',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bad_field',
-        'pattern': '[ \\t]*Field[ \\t]*(?P<message>(?:[^\\s].{0,300}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Field[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
         'fields': (('message', 'message', 'str'),),
         'literals': (b'Field',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'slog',
-        'pattern': '[ \\t]*time=[ \\t]*(?P<stamp>(?:[^\\s]+))[ \\t]*level=[ \\t]*(?P<level>(?:[A-Z]+(?:[+-]\\d+)?))[ \\t]*source=[ \\t]*(?P<src>(?:[^\\s]+))(?:[ \\t]*msg=[ \\t]*(?P<message>(?:[^\\s"]+))|[ \\t]*msg=[ \\t]*(?P<quoted>(?:"(?:[^"\\\\]|\\\\.)*")))(?:[ \\t]*(?P<pairs>(?:[A-Za-z_][^\\n]*)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+time=[ \\t]*+(?P<stamp>(?>[^\\s]+))[ \\t]*+level=[ \\t]*+(?P<level>(?>[A-Z]+(?:[+-]\\d+)?))[ \\t]*+source=[ \\t]*+(?P<src>(?>[^\\s]+))(?:[ \\t]*+msg=[ \\t]*+(?P<message>(?>[^\\s"]+))|[ \\t]*+msg=[ \\t]*+(?P<quoted>(?>"(?:[^"\\\\]|\\\\.)*")))(?:[ \\t]*+(?P<pairs>(?>[A-Za-z_][^\\n]*)))?[ \\t]*+\\Z',
         'fields': (('stamp', 'stamp', 'str'), ('level', 'level', 'str'), ('src', 'src', 'str'), ('message', 'message', 'str'), ('quoted', 'quoted', 'str'), ('pairs', 'pairs', 'str')),
         'literals': (b'source=',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_log',
-        'pattern': '[ \\t]*(?:\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*(?:\\d\\d:\\d\\d:\\d\\d)[ \\t]*(?P<go_file>(?:[a-z_]+\\.go:\\d+))[ \\t]*:[ \\t]*(?P<old_message>(?:[^\\s].*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*+(?>\\d\\d:\\d\\d:\\d\\d)[ \\t]*+(?P<go_file>(?>[a-z_]+\\.go:\\d+))[ \\t]*+:[ \\t]*+(?P<old_message>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('go_file', 'go_file', 'str'), ('old_message', 'old_message', 'str')),
         'literals': (b'.go:',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gin',
-        'pattern': '[ \\t]*\\[GIN\\][ \\t]*(?:\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*\\-[ \\t]*(?:\\d\\d:\\d\\d:\\d\\d)[ \\t]*\\|[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\|[ \\t]*(?:[^\\s]+)[ \\t]*\\|[ \\t]*(?P<method>(?:[A-Z]+))[ \\t]*(?P<path>(?:[^\\s]+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\[GIN\\][ \\t]*+(?>\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*+\\-[ \\t]*+(?>\\d\\d:\\d\\d:\\d\\d)[ \\t]*+\\|[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\|[ \\t]*+(?>[^\\s]+)[ \\t]*+\\|[ \\t]*+(?P<method>(?>[A-Z]+))[ \\t]*+(?P<path>(?>[^\\s]+))[ \\t]*+\\Z',
         'fields': (('status', 'status', 'int'), ('duration', 'duration', 'str'), ('method', 'method', 'str'), ('path', 'path', 'str')),
         'literals': (b'[GIN]',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'total_duration',
-        'pattern': '[ \\t]*total\\ duration:[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+total\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
         'fields': (('duration', 'duration', 'str'),),
         'literals': (b'total duration:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_duration',
-        'pattern': '[ \\t]*load\\ duration:[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+load\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
         'fields': (('duration', 'duration', 'str'),),
         'literals': (b'load duration:',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_count',
-        'pattern': '[ \\t]*prompt\\ eval\\ count:[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*token\\(s\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+prompt\\ eval\\ count:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+token\\(s\\)[ \\t]*+\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'),),
         'literals': (b'prompt eval count:',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_duration',
-        'pattern': '[ \\t]*prompt\\ eval\\ duration:[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+prompt\\ eval\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
         'fields': (('duration', 'duration', 'str'),),
         'literals': (b'prompt eval duration:',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prompt_rate',
-        'pattern': '[ \\t]*prompt\\ eval\\ rate:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+prompt\\ eval\\ rate:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'float'),),
         'literals': (b'prompt eval rate:',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_count',
-        'pattern': '[ \\t]*eval\\ count:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*token\\(s\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+eval\\ count:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+token\\(s\\)[ \\t]*+\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'),),
         'literals': (b'eval count:',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_duration',
-        'pattern': '[ \\t]*eval\\ duration:[ \\t]*(?P<duration>(?:(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+eval\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
         'fields': (('duration', 'duration', 'str'),),
         'literals': (b'eval duration:',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'eval_rate',
-        'pattern': '[ \\t]*eval\\ rate:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+eval\\ rate:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+\\Z',
         'fields': (('eval_tps', 'eval_tps', 'float'),),
         'literals': (b'eval rate:',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'ps',
-        'pattern': '[ \\t]*(?P<model>(?:[A-Za-z0-9][A-Za-z0-9_.\\/-]*(?::[A-Za-z0-9_.-]+)?))[ \\t]*(?P<model_id>(?:[0-9a-f]{12}))[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<size_unit>(?:[KMGT]?B))[ \\t]*(?P<processor>(?:\\d+%\\/\\d+% CPU\\/GPU|\\d+% [CG]PU))(?:[ \\t]*(?P<ctx>(?:\\d+(?=  ))))?[ \\t]*(?P<until>(?:(?:\\d+ (?:second|minute|hour|day|week|month|year)|Less than|About|Forever|Stopping|Over)[^\\n]*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<model>(?>[A-Za-z0-9][A-Za-z0-9_.\\/-]*(?::[A-Za-z0-9_.-]+)?))[ \\t]*+(?P<model_id>(?>[0-9a-f]{12}))[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<size_unit>(?>[KMGT]?B))[ \\t]*+(?P<processor>(?>\\d+%\\/\\d+% CPU\\/GPU|\\d+% [CG]PU))(?:[ \\t]*+(?P<ctx>(?>\\d+(?=  ))))?[ \\t]*+(?P<until>(?>(?:\\d+ (?:second|minute|hour|day|week|month|year)|Less than|About|Forever|Stopping|Over)[^\\n]*))[ \\t]*+\\Z',
         'fields': (('model', 'model', 'str'), ('model_id', 'model_id', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('processor', 'processor', 'str'), ('ctx', 'ctx', 'str'), ('until', 'until', 'str')),
         'literals': (b'% GPU', b'% CPU'),
         'anywhere': False,

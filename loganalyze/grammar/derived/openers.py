@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'lms_progress',
-        'pattern': 'Prompt\\ processing\\ progress:[ \\t]*(?P<progress_pct>(?:-?\\d+(?:[.,]\\d+)?))[ \\t]*%[ \\t]*\\Z',
+        'pattern': 'Prompt\\ processing\\ progress:[ \\t]*+(?P<progress_pct>(?>-?\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+\\Z',
         'fields': (('progress_pct', 'progress_pct', 'decimal'),),
         'literals': (b'Prompt processing progress:',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_start',
-        'pattern': 'Running\\ chat\\ completion\\ on\\ conversation\\ with[ \\t]*(?P<n_messages>(?:-?\\d{1,20}))(?:[ \\t]*messages\\.|[ \\t]*message\\.)[ \\t]*\\Z',
+        'pattern': 'Running\\ chat\\ completion\\ on\\ conversation\\ with[ \\t]*+(?P<n_messages>(?>-?\\d{1,20}))(?:[ \\t]*+messages\\.|[ \\t]*+message\\.)[ \\t]*+\\Z',
         'fields': (('n_messages', 'n_messages', 'int'),),
         'literals': (b'Running chat completion on conversation with',),
         'anywhere': True,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_streaming',
-        'pattern': 'Streaming\\ response\\.\\.\\.[ \\t]*\\Z',
+        'pattern': 'Streaming\\ response\\.\\.\\.[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Streaming response...',),
         'anywhere': True,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_packet',
-        'pattern': 'Generated\\ packet:(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Generated\\ packet:(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Generated packet:',),
         'anywhere': True,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_end',
-        'pattern': 'Finished\\ streaming\\ response(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Finished\\ streaming\\ response(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Finished streaming response',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'lms_footer',
-        'pattern': '[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/sec(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*•|[ \\t]*·|[ \\t]*\\||[ \\t]*\\-)[ \\t]*(?P<ttft_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s\\ to\\ first\\ token(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/sec(?:[ \\t]*+•|[ \\t]*+·|[ \\t]*+\\||[ \\t]*+\\-)[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+•|[ \\t]*+·|[ \\t]*+\\||[ \\t]*+\\-)[ \\t]*+(?P<ttft_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s\\ to\\ first\\ token(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('eval_tps', 'eval_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('ttft_s', 'ttft_s', 'float')),
         'literals': (b's to first token',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'textgen',
-        'pattern': 'Output\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*tokens/s|[ \\t]*it/s)[ \\t]*,[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*,[ \\t]*context[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20})))?(?:[ \\t]*,[ \\t]*seed[ \\t]*(?:-?\\d+))?[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': 'Output\\ generated\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\([ \\t]*+(?P<end_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+tokens/s|[ \\t]*+it/s)[ \\t]*+,[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+,[ \\t]*+context[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+seed[ \\t]*+(?>-?\\d+))?[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int')),
         'literals': (b'Output generated in',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tabby',
-        'pattern': '(?:[ \\t]*(?:[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:))?[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ generated\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\([ \\t]*Queue:[ \\t]*(?P<queue_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*,[ \\t]*Process:(?:[ \\t]*(?P<cached_tokens>(?:-?\\d{1,20}))[ \\t]*cached\\ tokens\\ and[ \\t]*(?P<new_tokens>(?:-?\\d{1,20}))[ \\t]*new\\ tokens\\ at)?(?:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Generate:(?:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))|[ \\t]*Indeterminate)[ \\t]*T/s[ \\t]*,[ \\t]*Context:[ \\t]*(?P<context_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:))?[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ generated\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\([ \\t]*+Queue:[ \\t]*+(?P<queue_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s[ \\t]*+,[ \\t]*+Process:(?:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20}))[ \\t]*+cached\\ tokens\\ and[ \\t]*+(?P<new_tokens>(?>-?\\d{1,20}))[ \\t]*+new\\ tokens\\ at)?(?:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))|[ \\t]*+Indeterminate)[ \\t]*+T/s[ \\t]*+,[ \\t]*+Generate:(?:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))|[ \\t]*+Indeterminate)[ \\t]*+T/s[ \\t]*+,[ \\t]*+Context:[ \\t]*+(?P<context_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('queue_s', 'queue_s', 'float'), ('cached_tokens', 'cached_tokens', 'int'), ('new_tokens', 'new_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('context_tokens', 'context_tokens', 'int')),
         'literals': (b'tokens generated in',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exl_prefill',
-        'pattern': '\\*\\*\\ Length[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '\\*\\*\\ Length[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         'literals': (b'** Length',),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exl_decode',
-        'pattern': '\\*\\*\\ Position[ \\t]*(?P<depth>(?:-?\\d{1,20}))[ \\t]*\\+[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*t/s[ \\t]*\\Z',
+        'pattern': '\\*\\*\\ Position[ \\t]*+(?P<depth>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
         'fields': (('depth', 'depth', 'int'), ('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         'literals': (b'** Position',),
         'anywhere': True,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exl_speed',
-        'pattern': '\\*\\*\\ Speed:[ \\t]*(?P<any_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/second[ \\t]*\\Z',
+        'pattern': '\\*\\*\\ Speed:[ \\t]*+(?P<any_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/second[ \\t]*+\\Z',
         'fields': (('any_tps', 'any_tps', 'float'),),
         'literals': (b'tokens/second',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_old_prompt',
-        'pattern': 'Prompt:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Prompt:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'float'),),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_old_generation',
-        'pattern': 'Generation:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
         'fields': (('eval_tps', 'eval_tps', 'float'),),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_prompt',
-        'pattern': 'Prompt:[ \\t]*(?P<prompt_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Prompt:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
         'fields': (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_generation',
-        'pattern': 'Generation:[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens\\-per\\-sec[ \\t]*\\Z',
+        'pattern': 'Generation:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         'literals': (b'tokens-per-sec',),
         'anywhere': True,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_memory',
-        'pattern': 'Peak\\ memory:[ \\t]*(?P<peak_gb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB[ \\t]*\\Z',
+        'pattern': 'Peak\\ memory:[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB[ \\t]*+\\Z',
         'fields': (('peak_gb', 'peak_gb', 'float'),),
         'literals': (b'Peak memory:',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_trial',
-        'pattern': 'Trial[ \\t]*(?P<trial>(?:-?\\d{1,20}))[ \\t]*:[ \\t]*prompt_tps=[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*generation_tps=[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*peak_memory=[ \\t]*(?P<peak_gb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*,[ \\t]*total_time=[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+))))?[ \\t]*\\Z',
+        'pattern': 'Trial[ \\t]*+(?P<trial>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+prompt_tps=[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+generation_tps=[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+peak_memory=[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+,[ \\t]*+total_time=[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
         'fields': (('trial', 'trial', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('peak_gb', 'peak_gb', 'float'), ('total_s', 'total_s', 'float')),
         'literals': (b'generation_tps=',),
         'anywhere': True,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_average',
-        'pattern': 'Averages:[ \\t]*prompt_tps=[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*generation_tps=[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*peak_memory=[ \\t]*(?P<peak_gb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Averages:[ \\t]*+prompt_tps=[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+generation_tps=[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+peak_memory=[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('peak_gb', 'peak_gb', 'float')),
         'literals': (b'generation_tps=',),
         'anywhere': True,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlx_wired',
-        'pattern': 'Generating\\ with\\ a\\ model\\ that\\ requires[ \\t]*(?P<need_mb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MB\\ which\\ is\\ close\\ to\\ the\\ maximum\\ recommended\\ size\\ of[ \\t]*(?P<limit_mb>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*MB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Generating\\ with\\ a\\ model\\ that\\ requires[ \\t]*+(?P<need_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MB\\ which\\ is\\ close\\ to\\ the\\ maximum\\ recommended\\ size\\ of[ \\t]*+(?P<limit_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('need_mb', 'need_mb', 'float'), ('limit_mb', 'limit_mb', 'float')),
         'literals': (b'MB which is close to the maximum recommended size of',),
         'anywhere': True,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mlc',
-        'pattern': 'prefill:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*,[ \\t]*decode:[ \\t]*(?P<eval_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\Z',
+        'pattern': 'prefill:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+,[ \\t]*+decode:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float')),
         'literals': (b'prefill:',),
         'anywhere': True,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hf_chat',
-        'pattern': '[ \\t]*(?P<output_tokens>(?:-?\\d{1,20}))[ \\t]*tokens\\ in[ \\t]*(?P<total_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*s[ \\t]*\\([ \\t]*(?P<end_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tok/s[ \\t]*\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s[ \\t]*+\\([ \\t]*+(?P<end_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float')),
         'literals': (b'tok/s)',),
         'anywhere': False,

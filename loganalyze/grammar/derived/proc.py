@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'memory',
-        'pattern': '(?:[ \\t]*(?:\\/proc\\/[a-z]{1,20}:))?[ \\t]*(?P<key>(?:(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive)))[ \\t]*:[ \\t]*(?P<value>(?:\\d{1,20}))[ \\t]*kB[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<key>(?>(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive)))[ \\t]*+:[ \\t]*+(?P<value>(?>\\d{1,20}))[ \\t]*+kB[ \\t]*+\\Z',
         'fields': (('key', 'key', 'str'), ('value', 'value', 'str')),
         'literals': (b' kB',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'counter',
-        'pattern': '(?:[ \\t]*(?:\\/proc\\/[a-z]{1,20}:))?[ \\t]*(?P<counter_name>(?:pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages))[ \\t]*(?P<value>(?:\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<counter_name>(?>pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages))[ \\t]*+(?P<value>(?>\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('counter_name', 'counter_name', 'str'), ('value', 'value', 'str')),
         'literals': (b'pswp', b'pgmajfault', b'pgpg', b'nr_free_pages'),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'swapon',
-        'pattern': '[ \\t]*NAME[ \\t]*TYPE[ \\t]*SIZE[ \\t]*USED[ \\t]*PRIO[ \\t]*\\Z',
+        'pattern': '[ \\t]*+NAME[ \\t]*+TYPE[ \\t]*+SIZE[ \\t]*+USED[ \\t]*+PRIO[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'NAME',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'swaps',
-        'pattern': '[ \\t]*Filename[ \\t]*Type[ \\t]*Size[ \\t]*Used[ \\t]*Priority[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Filename[ \\t]*+Type[ \\t]*+Size[ \\t]*+Used[ \\t]*+Priority[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Filename',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'swap_device',
-        'pattern': '[ \\t]*(?P<path>(?:\\/[^\\s]{1,300}))[ \\t]*(?P<swap_type>(?:partition|file))[ \\t]*(?P<size>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<used>(?:\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*(?P<priority>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<path>(?>\\/[^\\s]{1,300}))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('path', 'path', 'str'), ('swap_type', 'swap_type', 'str'), ('size', 'size', 'str'), ('used', 'used', 'str'), ('priority', 'priority', 'int')),
         'literals': (b'partition', b'file'),
         'anywhere': False,

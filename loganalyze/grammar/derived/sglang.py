@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'prefill',
-        'pattern': 'Prefill\\ batch(?:[ \\t]*\\[[ \\t]*(?:\\d+)[ \\t]*\\])?(?:[ \\t]*\\.|[ \\t]*,)[ \\t]*(?P<pairs>(?:#?[A-Za-z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'Prefill\\ batch(?:[ \\t]*+\\[[ \\t]*+(?>\\d+)[ \\t]*+\\])?(?:[ \\t]*+\\.|[ \\t]*+,)[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'Prefill batch',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'decode',
-        'pattern': 'Decode\\ batch(?:[ \\t]*\\[[ \\t]*(?:\\d+)[ \\t]*\\])?(?:[ \\t]*\\.|[ \\t]*,)[ \\t]*(?P<pairs>(?:#?[A-Za-z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'Decode\\ batch(?:[ \\t]*+\\[[ \\t]*+(?>\\d+)[ \\t]*+\\])?(?:[ \\t]*+\\.|[ \\t]*+,)[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'Decode batch',),
         'anywhere': True,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_decode',
-        'pattern': '[ \\t]*(?P<pairs_running>(?:#running-req: [^\\n]*gen throughput[^\\n]*))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<pairs_running>(?>#running-req: [^\\n]*gen throughput[^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs_running', 'pairs_running', 'str'),),
         'literals': (b'#running-req:',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_prefill',
-        'pattern': 'new\\ fill\\ batch\\.[ \\t]*(?P<pairs>(?:#?[A-Za-z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'new\\ fill\\ batch\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'new fill batch.',),
         'anywhere': True,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_retract',
-        'pattern': 'Decode\\ out\\ of\\ memory\\ happened\\.[ \\t]*(?P<pairs>(?:#?[A-Za-z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'Decode\\ out\\ of\\ memory\\ happened\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'Decode out of memory happened.',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'retract',
-        'pattern': 'KV\\ cache\\ pool\\ is\\ full\\.\\ Retract\\ requests\\.[ \\t]*(?P<pairs>(?:#?[A-Za-z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'KV\\ cache\\ pool\\ is\\ full\\.\\ Retract\\ requests\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('pairs', 'pairs', 'str'),),
         'literals': (b'KV cache pool is full. Retract requests.',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_end',
-        'pattern': 'Load\\ weight\\ end\\.(?:[ \\t]*(?:(?:elapsed|type)=[^\\n]*?,(?= avail mem=)))?[ \\t]*avail\\ mem=[ \\t]*(?P<avail_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB(?:[ \\t]*,[ \\t]*mem\\ usage=[ \\t]*(?P<used_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB)?(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Load\\ weight\\ end\\.(?:[ \\t]*+(?>(?:elapsed|type)=[^\\n]*?,(?= avail mem=)))?[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+,[ \\t]*+mem\\ usage=[ \\t]*+(?P<used_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB)?(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('avail_gib', 'avail_gib', 'float'), ('used_gib', 'used_gib', 'float')),
         'literals': (b'Load weight end.',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'load_begin',
-        'pattern': 'Load\\ weight\\ begin\\.[ \\t]*avail\\ mem=[ \\t]*(?P<avail_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Load\\ weight\\ begin\\.[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('avail_gib', 'avail_gib', 'float'),),
         'literals': (b'Load weight begin.',),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_cache',
-        'pattern': 'KV\\ Cache\\ is\\ allocated\\.(?:[ \\t]*\\#tokens:[ \\t]*(?P<kv_tokens>(?:-?\\d{1,20}))[ \\t]*,)?(?:[ \\t]*K\\ size:[ \\t]*(?P<k_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB[ \\t]*,[ \\t]*V\\ size:[ \\t]*(?P<v_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB|[ \\t]*KV\\ size:[ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'KV\\ Cache\\ is\\ allocated\\.(?:[ \\t]*+\\#tokens:[ \\t]*+(?P<kv_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+K\\ size:[ \\t]*+(?P<k_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB[ \\t]*+,[ \\t]*+V\\ size:[ \\t]*+(?P<v_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB|[ \\t]*+KV\\ size:[ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int'), ('k_gib', 'k_gib', 'float'), ('v_gib', 'v_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         'literals': (b'KV Cache is allocated.',),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'pool_end',
-        'pattern': 'Memory\\ pool\\ end\\.[ \\t]*avail\\ mem=[ \\t]*(?P<avail_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Memory\\ pool\\ end\\.[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('avail_gib', 'avail_gib', 'float'),),
         'literals': (b'Memory pool end.',),
         'anywhere': True,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph_end',
-        'pattern': 'Capture\\ cuda\\ graph\\ end\\.(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Capture\\ cuda\\ graph\\ end\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Capture cuda graph end.',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'limits',
-        'pattern': 'max_total_num_tokens=[ \\t]*(?P<kv_tokens>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*(?P<limit_pairs>(?:[a-z_]+=[^\\n]*))[ \\t]*\\Z',
+        'pattern': 'max_total_num_tokens=[ \\t]*+(?P<kv_tokens>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?P<limit_pairs>(?>[a-z_]+=[^\\n]*))[ \\t]*+\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int'), ('limit_pairs', 'limit_pairs', 'str')),
         'literals': (b'max_total_num_tokens=',),
         'anywhere': True,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_args',
-        'pattern': 'server_args=ServerArgs\\([ \\t]*(?P<args>(?:[a-z_]+=[^\\n]*))[ \\t]*\\Z',
+        'pattern': 'server_args=ServerArgs\\([ \\t]*+(?P<args>(?>[a-z_]+=[^\\n]*))[ \\t]*+\\Z',
         'fields': (('args', 'args', 'str'),),
         'literals': (b'server_args=ServerArgs(',),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_memory',
-        'pattern': 'Not\\ enough\\ memory\\.\\ Please\\ try\\ to\\ increase\\ \\-\\-mem\\-fraction\\-static(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Not\\ enough\\ memory\\.\\ Please\\ try\\ to\\ increase\\ \\-\\-mem\\-fraction\\-static(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Not enough memory. Please try to increase --mem-fraction-static',),
         'anywhere': True,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'prefill_oom',
-        'pattern': 'Prefill\\ out\\ of\\ memory\\.(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Prefill\\ out\\ of\\ memory\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Prefill out of memory.',),
         'anywhere': True,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'decode_oom',
-        'pattern': 'Decode\\ out\\ of\\ memory\\.\\ Try(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Decode\\ out\\ of\\ memory\\.\\ Try(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Decode out of memory. Try',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'slots_oom',
-        'pattern': 'alloc_req_slots\\ runs\\ out\\ of\\ memory(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'alloc_req_slots\\ runs\\ out\\ of\\ memory(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'alloc_req_slots runs out of memory',),
         'anywhere': True,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'banner',
-        'pattern': '[ \\t]*Linux[ \\t]*(?P<release>(?:[^\\s]{1,80}))[ \\t]*(?P<host>(?:\\([^()\\s]{1,100}\\)))[ \\t]*(?P<date>(?:\\d{1,4}[\\/.\\-]\\d{1,2}[\\/.\\-]\\d{1,4}))[ \\t]*(?P<machine>(?:_[^\\s]{1,30}_))[ \\t]*\\([ \\t]*(?P<cpus>(?:\\d{1,5}))[ \\t]*CPU\\)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Linux[ \\t]*+(?P<release>(?>[^\\s]{1,80}))[ \\t]*+(?P<host>(?>\\([^()\\s]{1,100}\\)))[ \\t]*+(?P<date>(?>\\d{1,4}[\\/.\\-]\\d{1,2}[\\/.\\-]\\d{1,4}))[ \\t]*+(?P<machine>(?>_[^\\s]{1,30}_))[ \\t]*+\\([ \\t]*+(?P<cpus>(?>\\d{1,5}))[ \\t]*+CPU\\)[ \\t]*+\\Z',
         'fields': (('release', 'release', 'str'), ('host', 'host', 'str'), ('date', 'date', 'str'), ('machine', 'machine', 'str'), ('cpus', 'cpus', 'str')),
         'literals': (b'Linux ',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'names',
-        'pattern': '[ \\t]*(?P<time>(?:\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*(?P<first_name>(?:pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s))[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<time>(?>\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*+(?P<first_name>(?>pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('time', 'time', 'str'), ('first_name', 'first_name', 'str')),
         'literals': (b'/s', b'kb', b'CPU', b'runq-sz', b'PID'),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'process_names',
-        'pattern': '[ \\t]*\\#[ \\t]*Time[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\#[ \\t]*+Time[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Time',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cpu_names',
-        'pattern': '[ \\t]*avg\\-cpu:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+avg\\-cpu:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'avg-cpu:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'device_names',
-        'pattern': '[ \\t]*Device(?:[ \\t]*:)?[ \\t]*(?P<device_first>(?:r\\/s|rrqm\\/s|tps))[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Device(?:[ \\t]*+:)?[ \\t]*+(?P<device_first>(?>r\\/s|rrqm\\/s|tps))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('device_first', 'device_first', 'str'),),
         'literals': (b'Device',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'restart',
-        'pattern': '[ \\t]*(?P<time>(?:\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*LINUX[ \\t]*RESTART(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<time>(?>\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*+LINUX[ \\t]*+RESTART(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('time', 'time', 'str'),),
         'literals': (b'RESTART',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sadf_names',
-        'pattern': '[ \\t]*\\#\\ hostname;interval;timestamp[ \\t]*(?P<sadf_columns>(?:;[^\\s]{1,2000}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\#\\ hostname;interval;timestamp[ \\t]*+(?P<sadf_columns>(?>;[^\\s]{1,2000}))[ \\t]*+\\Z',
         'fields': (('sadf_columns', 'sadf_columns', 'str'),),
         'literals': (b'# hostname;interval;timestamp',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sadf_pair',
-        'pattern': '[ \\t]*(?P<host_name>(?:[^\\s]{1,80}))[ \\t]*(?P<interval>(?:\\d{1,9}))[ \\t]*(?P<stamp>(?:\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}(?: UTC)?|\\d{9,11}))[ \\t]*\\-[ \\t]*(?P<metric>(?:[^\\s]{1,80}))[ \\t]*(?P<number>(?:\\d{1,20}(?:[.,]\\d{1,6})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<host_name>(?>[^\\s]{1,80}))[ \\t]*+(?P<interval>(?>\\d{1,9}))[ \\t]*+(?P<stamp>(?>\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}(?: UTC)?|\\d{9,11}))[ \\t]*+\\-[ \\t]*+(?P<metric>(?>[^\\s]{1,80}))[ \\t]*+(?P<number>(?>\\d{1,20}(?:[.,]\\d{1,6})?))[ \\t]*+\\Z',
         'fields': (('host_name', 'host_name', 'str'), ('interval', 'interval', 'str'), ('stamp', 'stamp', 'str'), ('metric', 'metric', 'str'), ('number', 'number', 'str')),
         'literals': (b'\t-\t',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'kernel_kill',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:(?:[ \\t]*Out\\ of\\ memory:|[ \\t]*(?P<cgroup>(?:Memory cgroup|Tasks in \\S+))[ \\t]*out\\ of\\ memory:|[ \\t]*Out\\ of\\ memory\\ and\\ no\\ killable\\ processes\\.\\.\\.))?[ \\t]*Killed\\ process[ \\t]*(?P<pid>(?:-?\\d{1,20}))[ \\t]*\\([ \\t]*(?P<process>(?:[^()]+))[ \\t]*\\)(?:[ \\t]*,[ \\t]*UID[ \\t]*(?:-?\\d{1,20})[ \\t]*,)?[ \\t]*total\\-vm:[ \\t]*(?P<vm_kb>(?:-?\\d{1,20}))[ \\t]*kB,[ \\t]*anon\\-rss:[ \\t]*(?P<anon_kb>(?:-?\\d{1,20}))[ \\t]*kB,[ \\t]*file\\-rss:[ \\t]*(?P<file_kb>(?:-?\\d{1,20}))[ \\t]*kB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:(?:[ \\t]*+Out\\ of\\ memory:|[ \\t]*+(?P<cgroup>(?>Memory cgroup|Tasks in \\S+))[ \\t]*+out\\ of\\ memory:|[ \\t]*+Out\\ of\\ memory\\ and\\ no\\ killable\\ processes\\.\\.\\.))?[ \\t]*+Killed\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)(?:[ \\t]*+,[ \\t]*+UID[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,)?[ \\t]*+total\\-vm:[ \\t]*+(?P<vm_kb>(?>-?\\d{1,20}))[ \\t]*+kB,[ \\t]*+anon\\-rss:[ \\t]*+(?P<anon_kb>(?>-?\\d{1,20}))[ \\t]*+kB,[ \\t]*+file\\-rss:[ \\t]*+(?P<file_kb>(?>-?\\d{1,20}))[ \\t]*+kB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('cgroup', 'cgroup', 'str'), ('pid', 'pid', 'int'), ('process', 'process', 'str'), ('vm_kb', 'vm_kb', 'int'), ('anon_kb', 'anon_kb', 'int'), ('file_kb', 'file_kb', 'int')),
         'literals': (b'Killed process ',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kernel_choose',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*(?P<cgroup>(?:Memory cgroup|Tasks in \\S+)))?(?:[ \\t]*Out\\ of\\ memory:|[ \\t]*out\\ of\\ memory:)[ \\t]*Kill\\ process[ \\t]*(?P<pid>(?:-?\\d{1,20}))[ \\t]*\\([ \\t]*(?P<process>(?:[^()]+))[ \\t]*\\)[ \\t]*score[ \\t]*(?:-?\\d{1,20})[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*+(?P<cgroup>(?>Memory cgroup|Tasks in \\S+)))?(?:[ \\t]*+Out\\ of\\ memory:|[ \\t]*+out\\ of\\ memory:)[ \\t]*+Kill\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)[ \\t]*+score[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('cgroup', 'cgroup', 'str'), ('pid', 'pid', 'int'), ('process', 'process', 'str')),
         'literals': (b'Kill process',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kernel_constraint',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*oom\\-kill:constraint=[ \\t]*(?P<constraint>(?:[A-Z_]+))[ \\t]*(?P<constraint_text>(?:[^\\n]*?(?=,task=),))[ \\t]*task=[ \\t]*(?P<task_name>(?:[^,]+))[ \\t]*,pid=[ \\t]*(?P<pid>(?:-?\\d{1,20}))[ \\t]*,uid=[ \\t]*(?:-?\\d{1,20})[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+oom\\-kill:constraint=[ \\t]*+(?P<constraint>(?>[A-Z_]+))[ \\t]*+(?P<constraint_text>(?>[^\\n]*?(?=,task=),))[ \\t]*+task=[ \\t]*+(?P<task_name>(?>[^,]+))[ \\t]*+,pid=[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+,uid=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('constraint', 'constraint', 'str'), ('constraint_text', 'constraint_text', 'str'), ('task_name', 'task_name', 'str'), ('pid', 'pid', 'int')),
         'literals': (b'oom-kill:constraint=',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kernel_invoked',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*(?P<invoker>(?:[^\\s].*?(?= invoked oom-killer)))[ \\t]*invoked\\ oom\\-killer:[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+(?P<invoker>(?>[^\\s].*?(?= invoked oom-killer)))[ \\t]*+invoked\\ oom\\-killer:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('invoker', 'invoker', 'str'),),
         'literals': (b'invoked oom-killer:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kernel_reaped',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*oom_reaper:\\ reaped\\ process[ \\t]*(?P<pid>(?:-?\\d{1,20}))[ \\t]*\\([ \\t]*(?P<process>(?:[^()]+))[ \\t]*\\)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+oom_reaper:\\ reaped\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('pid', 'pid', 'int'), ('process', 'process', 'str')),
         'literals': (b'oom_reaper: reaped process',),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'oomd',
-        'pattern': '(?:[ \\t]*(?:systemd-oomd\\[\\d+\\]:))?[ \\t]*Killed[ \\t]*(?P<cgroup_path>(?:\\/\\S+))[ \\t]*due\\ to\\ memory[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>systemd-oomd\\[\\d+\\]:))?[ \\t]*+Killed[ \\t]*+(?P<cgroup_path>(?>\\/\\S+))[ \\t]*+due\\ to\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('cgroup_path', 'cgroup_path', 'str'),),
         'literals': (b'Killed /',),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'unit_oom',
-        'pattern': "(?:[ \\t]*(?P<unit>(?:[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*:)?(?:[ \\t]*A\\ process\\ of\\ this\\ unit\\ has\\ been\\ killed\\ by\\ the\\ OOM\\ killer\\.|[ \\t]*systemd\\-oomd\\ killed[ \\t]*(?:-?\\d{1,20})[ \\t]*process\\(es\\)\\ in\\ this\\ unit\\.|[ \\t]*Failed\\ with\\ result\\ 'oom\\-kill'\\.)[ \\t]*\\Z",
+        'pattern': "(?:[ \\t]*+(?P<unit>(?>[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*+:)?(?:[ \\t]*+A\\ process\\ of\\ this\\ unit\\ has\\ been\\ killed\\ by\\ the\\ OOM\\ killer\\.|[ \\t]*+systemd\\-oomd\\ killed[ \\t]*+(?>-?\\d{1,20})[ \\t]*+process\\(es\\)\\ in\\ this\\ unit\\.|[ \\t]*+Failed\\ with\\ result\\ 'oom\\-kill'\\.)[ \\t]*+\\Z",
         'fields': (('unit', 'unit', 'str'),),
         'literals': (b'A process of this unit has been killed by the OOM killer.', b"Failed with result 'oom-kill'.", b'process(es) in this unit.'),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'unit_exit',
-        'pattern': '(?:[ \\t]*(?P<unit>(?:[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*:)?[ \\t]*Main\\ process\\ exited,\\ code=[ \\t]*(?P<exit_how>(?:[a-z]+))[ \\t]*,\\ status=[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*/[ \\t]*(?P<status_name>(?:[A-Z0-9_\\/]+))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?P<unit>(?>[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*+:)?[ \\t]*+Main\\ process\\ exited,\\ code=[ \\t]*+(?P<exit_how>(?>[a-z]+))[ \\t]*+,\\ status=[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<status_name>(?>[A-Z0-9_\\/]+))[ \\t]*+\\Z',
         'fields': (('unit', 'unit', 'str'), ('exit_how', 'exit_how', 'str'), ('status', 'status', 'int'), ('status_name', 'status_name', 'str')),
         'literals': (b'Main process exited, code=',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'container_oom',
-        'pattern': '(?:[ \\t]*"OOMKilled":[ \\t]*true(?:[ \\t]*(?:,))?|[ \\t]*(?P<oom_reason>(?:(?!["{\\[\\s])[^\\n"]{0,60}?\\bOOMKilled\\b))(?:[ \\t]*(?:[^\\s].*))?)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+"OOMKilled":[ \\t]*+true(?:[ \\t]*+(?>,))?|[ \\t]*+(?P<oom_reason>(?>(?!["{\\[\\s])[^\\n"]{0,60}?\\bOOMKilled\\b))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z',
         'fields': (('oom_reason', 'oom_reason', 'str'),),
         'literals': (b'OOMKilled',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'signal_line',
-        'pattern': '(?:[ \\t]*(?:\\.{2,}))?[ \\t]*(?P<signal>(?:(?:Killed(?:: 9)?|Segmentation fault(?:: 11)?|Aborted|Abort trap(?:: 6)?|Bus error(?:: 10)?|Illegal instruction(?:: 4)?)(?=\\s*(?:\\(core dumped\\)\\s*)?$)))(?:[ \\t]*\\(core\\ dumped\\))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>\\.{2,}))?[ \\t]*+(?P<signal>(?>(?:Killed(?:: 9)?|Segmentation fault(?:: 11)?|Aborted|Abort trap(?:: 6)?|Bus error(?:: 10)?|Illegal instruction(?:: 4)?)(?=\\s*(?:\\(core dumped\\)\\s*)?$)))(?:[ \\t]*+\\(core\\ dumped\\))?[ \\t]*+\\Z',
         'fields': (('signal', 'signal', 'str'),),
         'literals': (b'Killed', b'Segmentation fault', b'Aborted', b'Bus error', b'Illegal instruction', b'Abort trap'),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'signal_job',
-        'pattern': '[ \\t]*(?P<job>(?:(?:\\[\\d+\\][+-]?|[^\\s:][^:\\n]{0,200}: line \\d+:|zsh:|-?bash:|sh:)(?:[ \\t]+\\d+(?=[ \\t]))?))[ \\t]*(?P<job_signal>(?:(?:[Kk]illed|[Ss]egmentation fault|Aborted|abort|[Bb]us error|illegal hardware instruction|Illegal instruction)\\b))(?:[ \\t]*\\(core\\ dumped\\))?[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<job>(?>(?:\\[\\d+\\][+-]?|[^\\s:][^:\\n]{0,200}: line \\d+:|zsh:|-?bash:|sh:)(?:[ \\t]+\\d+(?=[ \\t]))?))[ \\t]*+(?P<job_signal>(?>(?:[Kk]illed|[Ss]egmentation fault|Aborted|abort|[Bb]us error|illegal hardware instruction|Illegal instruction)\\b))(?:[ \\t]*+\\(core\\ dumped\\))?[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('job', 'job', 'str'), ('job_signal', 'job_signal', 'str')),
         'literals': (b' Killed ', b' killed ', b' Segmentation fault ', b' segmentation fault ', b' Aborted ', b' abort ', b' bus error ', b' illegal hardware instruction '),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fish_signal',
-        'pattern': "[ \\t]*fish:\\ [ \\t]*(?:(?:Job \\d+, )?'[^']*')[ \\t]*terminated\\ by\\ signal[ \\t]*(?P<sig_name>(?:SIG[A-Z]+))(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "[ \\t]*+fish:\\ [ \\t]*+(?>(?:Job \\d+, )?'[^']*')[ \\t]*+terminated\\ by\\ signal[ \\t]*+(?P<sig_name>(?>SIG[A-Z]+))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
         'fields': (('sig_name', 'sig_name', 'str'),),
         'literals': (b'terminated by signal',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exit_code',
-        'pattern': '(?:[ \\t]*(?P<exit_head>(?:(?![{\\["]|time=)[^\\s](?:(?!exited with code|exit code|Exit [Cc]ode|OOMKilled)[^\\n]){0,160}(?=exited with code|exit code|Exit [Cc]ode))))?[ \\t]*(?P<exit_label>(?:(?:exited with code|exit code|Exit [Cc]ode)\\b:?))[ \\t]*(?P<status>(?:-?\\d{1,20}))(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?P<exit_head>(?>(?![{\\["]|time=)[^\\s](?:(?!exited with code|exit code|Exit [Cc]ode|OOMKilled)[^\\n]){0,160}(?=exited with code|exit code|Exit [Cc]ode))))?[ \\t]*+(?P<exit_label>(?>(?:exited with code|exit code|Exit [Cc]ode)\\b:?))[ \\t]*+(?P<status>(?>-?\\d{1,20}))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('exit_head', 'exit_head', 'str'), ('exit_label', 'exit_label', 'str'), ('status', 'status', 'int')),
         'literals': (b'xited with code ', b'exit code', b'Exit Code: ', b'Exit code: '),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'xid',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*NVRM:\\ Xid\\ \\(PCI:[ \\t]*(?P<pci>(?:[0-9a-fA-F:.]+))[ \\t]*\\):[ \\t]*(?P<xid_no>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+NVRM:\\ Xid\\ \\(PCI:[ \\t]*+(?P<pci>(?>[0-9a-fA-F:.]+))[ \\t]*+\\):[ \\t]*+(?P<xid_no>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('pci', 'pci', 'str'), ('xid_no', 'xid_no', 'int')),
         'literals': (b'NVRM: Xid (PCI:',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'amdgpu',
-        'pattern': '(?:[ \\t]*(?:(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*(?:(?:\\[drm[^\n]{0,80}?\\]+(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?))?[ \\t]*(?P<amd_text>(?:ring \\S+ timeout, signaled seq|GPU reset begin|(?:\\*ERROR\\* )?Not enough memory for command submission))(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*+(?>(?:\\[drm[^\n]{0,80}?\\]+(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?))?[ \\t]*+(?P<amd_text>(?>ring \\S+ timeout, signaled seq|GPU reset begin|(?:\\*ERROR\\* )?Not enough memory for command submission))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('amd_text', 'amd_text', 'str'),),
         'literals': (b'amdgpu: GPU reset begin', b' timeout, signaled seq=', b'Not enough memory for command submission'),
         'anywhere': False,

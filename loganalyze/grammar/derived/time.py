@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'bash_real',
-        'pattern': '[ \\t]*real[ \\t]*(?P<minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+real[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
         'fields': (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         'literals': (b'real\t', b'real  '),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bash_user',
-        'pattern': '[ \\t]*user[ \\t]*(?P<minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+user[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
         'fields': (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         'literals': (b'user\t', b'user  '),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bash_sys',
-        'pattern': '[ \\t]*sys[ \\t]*(?P<minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sys[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
         'fields': (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         'literals': (b'sys\t', b'sys  '),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'posix_real',
-        'pattern': '[ \\t]*real[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+real[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'real ', b'real\t'),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_user',
-        'pattern': '[ \\t]*user[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'),),
         'literals': (b'user\t', b'user  '),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_sys',
-        'pattern': '[ \\t]*sys[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('system', 'system', 'decimal'),),
         'literals': (b'sys\t', b'sys  '),
         'anywhere': False,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'mksh',
-        'pattern': '[ \\t]*(?P<minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*real[ \\t]*(?P<user_minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*user[ \\t]*(?P<system_minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*system[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+real[ \\t]*+(?P<user_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+system[ \\t]*+\\Z',
         'fields': (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal'), ('user_minutes', 'user_minutes', 'int'), ('user', 'user', 'decimal'), ('system_minutes', 'system_minutes', 'int'), ('system', 'system', 'decimal')),
         'literals': (b's real',),
         'anywhere': False,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'zsh',
-        'pattern': '(?:[ \\t]*(?P<command>(?:[^\\s](?:.*[^\\s])?(?=[ \t]+\\d{1,9}[.,]\\d{1,9}s user ))))?[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*user[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*system[ \\t]*(?P<percent>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*%[ \\t]*cpu[ \\t]*(?P<total>(?:(?:\\d{1,6}:){0,2}\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*total[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+(?P<command>(?>[^\\s](?:.*[^\\s])?(?=[ \t]+\\d{1,9}[.,]\\d{1,9}s user ))))?[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+system[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+%[ \\t]*+cpu[ \\t]*+(?P<total>(?>(?:\\d{1,6}:){0,2}\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+total[ \\t]*+\\Z',
         'fields': (('command', 'command', 'str'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal'), ('total', 'total', 'str')),
         'literals': (b'% cpu ',),
         'anywhere': False,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'tcsh',
-        'pattern': '[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*u[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*(?P<elapsed>(?:(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*(?P<percent>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*%[ \\t]*(?:-?\\d{1,20})[ \\t]*\\+[ \\t]*(?:-?\\d{1,20})[ \\t]*k[ \\t]*(?:-?\\d{1,20})[ \\t]*\\+[ \\t]*(?:-?\\d{1,20})[ \\t]*io[ \\t]*(?P<major>(?:-?\\d{1,20}))[ \\t]*pf\\+[ \\t]*(?:-?\\d{1,20})[ \\t]*w[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+u[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+%[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+k[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+io[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+pf\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+w[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('percent', 'percent', 'decimal'), ('major', 'major', 'int')),
         'literals': (b'pf+',),
         'anywhere': False,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gnu',
-        'pattern': '[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*user[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*system[ \\t]*(?P<elapsed>(?:(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*elapsed[ \\t]*(?:\\?|\\d{1,9})[ \\t]*%CPU[ \\t]*\\([ \\t]*(?:-?\\d{1,20})[ \\t]*avgtext\\+[ \\t]*(?:-?\\d{1,20})[ \\t]*avgdata[ \\t]*(?P<rss>(?:-?\\d{1,20}))[ \\t]*maxresident\\)k[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+system[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+elapsed[ \\t]*+(?>\\?|\\d{1,9})[ \\t]*+%CPU[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgtext\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgdata[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+maxresident\\)k[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('rss', 'rss', 'int')),
         'literals': (b'maxresident)k',),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'gnu_faults',
-        'pattern': '[ \\t]*(?:-?\\d{1,20})[ \\t]*inputs\\+[ \\t]*(?:-?\\d{1,20})[ \\t]*outputs[ \\t]*\\([ \\t]*(?P<major>(?:-?\\d{1,20}))[ \\t]*major\\+[ \\t]*(?P<minor>(?:-?\\d{1,20}))[ \\t]*minor\\)pagefaults[ \\t]*(?:-?\\d{1,20})[ \\t]*swaps[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?>-?\\d{1,20})[ \\t]*+inputs\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+outputs[ \\t]*+\\([ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+major\\+[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+minor\\)pagefaults[ \\t]*+(?>-?\\d{1,20})[ \\t]*+swaps[ \\t]*+\\Z',
         'fields': (('major', 'major', 'int'), ('minor', 'minor', 'int')),
         'literals': (b'minor)pagefaults',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_command',
-        'pattern': '[ \\t]*Command\\ being\\ timed:[ \\t]*(?P<quoted>(?:".*"))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Command\\ being\\ timed:[ \\t]*+(?P<quoted>(?>".*"))[ \\t]*+\\Z',
         'fields': (('quoted', 'quoted', 'str'),),
         'literals': (b'Command being timed:',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_user',
-        'pattern': '[ \\t]*User\\ time\\ \\(seconds\\):[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+User\\ time\\ \\(seconds\\):[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'),),
         'literals': (b'User time (seconds):',),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_system',
-        'pattern': '[ \\t]*System\\ time\\ \\(seconds\\):[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+System\\ time\\ \\(seconds\\):[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('system', 'system', 'decimal'),),
         'literals': (b'System time (seconds):',),
         'anywhere': False,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_elapsed',
-        'pattern': '[ \\t]*Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):[ \\t]*(?P<elapsed>(?:(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('elapsed', 'elapsed', 'str'),),
         'literals': (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         'anywhere': False,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_elapsed_m',
-        'pattern': '[ \\t]*Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):(?:[ \\t]*(?P<hours>(?:-?\\d{1,20}))[ \\t]*h)?[ \\t]*(?P<minutes>(?:-?\\d{1,20}))[ \\t]*m[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*s[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):(?:[ \\t]*+(?P<hours>(?>-?\\d{1,20}))[ \\t]*+h)?[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
         'fields': (('hours', 'hours', 'int'), ('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         'literals': (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         'anywhere': False,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_rss',
-        'pattern': '[ \\t]*Maximum\\ resident\\ set\\ size\\ \\(kbytes\\):[ \\t]*(?P<rss>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Maximum\\ resident\\ set\\ size\\ \\(kbytes\\):[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('rss', 'rss', 'int'),),
         'literals': (b'Maximum resident set size (kbytes):',),
         'anywhere': False,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_major',
-        'pattern': '[ \\t]*Major\\ \\(requiring\\ I/O\\)\\ page\\ faults:[ \\t]*(?P<major>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Major\\ \\(requiring\\ I/O\\)\\ page\\ faults:[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('major', 'major', 'int'),),
         'literals': (b'Major (requiring I/O) page faults:',),
         'anywhere': False,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_minor',
-        'pattern': '[ \\t]*Minor\\ \\(reclaiming\\ a\\ frame\\)\\ page\\ faults:[ \\t]*(?P<minor>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Minor\\ \\(reclaiming\\ a\\ frame\\)\\ page\\ faults:[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('minor', 'minor', 'int'),),
         'literals': (b'Minor (reclaiming a frame) page faults:',),
         'anywhere': False,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_inputs',
-        'pattern': '[ \\t]*File\\ system\\ inputs:[ \\t]*(?P<blocks>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+File\\ system\\ inputs:[ \\t]*+(?P<blocks>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('blocks', 'blocks', 'int'),),
         'literals': (b'File system inputs:',),
         'anywhere': False,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'v_status',
-        'pattern': '[ \\t]*Exit\\ status:[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Exit\\ status:[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('status', 'status', 'int'),),
         'literals': (b'Exit status: ',),
         'anywhere': False,
@@ -215,7 +215,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'exited',
-        'pattern': '[ \\t]*Command\\ exited\\ with\\ non\\-zero\\ status[ \\t]*(?P<status>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Command\\ exited\\ with\\ non\\-zero\\ status[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('status', 'status', 'int'),),
         'literals': (b'Command exited with non-zero status',),
         'anywhere': False,
@@ -225,7 +225,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'signalled',
-        'pattern': '[ \\t]*Command\\ terminated\\ by\\ signal[ \\t]*(?P<signal>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Command\\ terminated\\ by\\ signal[ \\t]*+(?P<signal>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('signal', 'signal', 'int'),),
         'literals': (b'Command terminated by signal',),
         'anywhere': False,
@@ -235,7 +235,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'stopped',
-        'pattern': '[ \\t]*Command\\ stopped\\ by\\ signal[ \\t]*(?P<signal>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Command\\ stopped\\ by\\ signal[ \\t]*+(?P<signal>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('signal', 'signal', 'int'),),
         'literals': (b'Command stopped by signal',),
         'anywhere': False,
@@ -245,7 +245,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_real_v',
-        'pattern': '[ \\t]*Real\\ time\\ \\(s\\):[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Real\\ time\\ \\(s\\):[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'Real time (s):',),
         'anywhere': False,
@@ -255,7 +255,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_user_v',
-        'pattern': '[ \\t]*User\\ time\\ \\(s\\):[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+User\\ time\\ \\(s\\):[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'),),
         'literals': (b'User time (s):',),
         'anywhere': False,
@@ -265,7 +265,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_system_v',
-        'pattern': '[ \\t]*System\\ time\\ \\(s\\):[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+System\\ time\\ \\(s\\):[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('system', 'system', 'decimal'),),
         'literals': (b'System time (s):',),
         'anywhere': False,
@@ -275,7 +275,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_rss',
-        'pattern': '[ \\t]*Max\\ RSS\\ \\(KiB\\):[ \\t]*(?P<rss>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Max\\ RSS\\ \\(KiB\\):[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('rss', 'rss', 'int'),),
         'literals': (b'Max RSS (KiB):',),
         'anywhere': False,
@@ -285,7 +285,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_major',
-        'pattern': '[ \\t]*Major\\ faults:[ \\t]*(?P<major>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Major\\ faults:[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('major', 'major', 'int'),),
         'literals': (b'Major faults:',),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'toybox_minor',
-        'pattern': '[ \\t]*Minor\\ faults:[ \\t]*(?P<minor>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Minor\\ faults:[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('minor', 'minor', 'int'),),
         'literals': (b'Minor faults:',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bsd',
-        'pattern': '[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*real[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*user[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*sys[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+real[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+sys[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal')),
         'literals': (b'real  ',),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bsd_rss',
-        'pattern': '[ \\t]*(?P<bytes>(?:-?\\d{1,20}))[ \\t]*maximum\\ resident\\ set\\ size[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<bytes>(?>-?\\d{1,20}))[ \\t]*+maximum\\ resident\\ set\\ size[ \\t]*+\\Z',
         'fields': (('bytes', 'bytes', 'int'),),
         'literals': (b'maximum resident set size',),
         'anywhere': False,
@@ -325,7 +325,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bsd_major',
-        'pattern': '[ \\t]*(?P<major>(?:-?\\d{1,20}))[ \\t]*page\\ faults[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+page\\ faults[ \\t]*+\\Z',
         'fields': (('major', 'major', 'int'),),
         'literals': (b'page faults',),
         'anywhere': False,
@@ -335,7 +335,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fish_real',
-        'pattern': '[ \\t]*Executed\\ in[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<unit>(?:micros|millis|secs|mins|hours))(?:[ \\t]*fish[ \\t]*external)?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Executed\\ in[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+fish[ \\t]*+external)?[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         'literals': (b'Executed in',),
         'anywhere': False,
@@ -345,7 +345,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fish_user',
-        'pattern': '[ \\t]*usr\\ time[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<unit>(?:micros|millis|secs|mins|hours))(?:[ \\t]*(?:\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*(?:micros|millis|secs|mins|hours))?(?:[ \\t]*(?:\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*(?:micros|millis|secs|mins|hours))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+usr\\ time[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         'literals': (b'usr time',),
         'anywhere': False,
@@ -355,7 +355,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'fish_sys',
-        'pattern': '[ \\t]*sys\\ time[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<unit>(?:micros|millis|secs|mins|hours))(?:[ \\t]*(?:\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*(?:micros|millis|secs|mins|hours))?(?:[ \\t]*(?:\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*(?:micros|millis|secs|mins|hours))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sys\\ time[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         'literals': (b'sys time',),
         'anywhere': False,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'powershell',
-        'pattern': '[ \\t]*TotalSeconds[ \\t]*:[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+TotalSeconds[ \\t]*+:[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'TotalSeconds',),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'perf_real',
-        'pattern': '[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*seconds\\ time\\ elapsed[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ time\\ elapsed[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'seconds time elapsed',),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'perf_user',
-        'pattern': '[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*seconds\\ user[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ user[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'seconds user',),
         'anywhere': False,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'perf_sys',
-        'pattern': '[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*seconds\\ sys[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ sys[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'),),
         'literals': (b'seconds sys',),
         'anywhere': False,

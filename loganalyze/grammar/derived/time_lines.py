@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'posix_user',
-        'pattern': '[ \\t]*user[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('user', 'user', 'decimal'),),
         'literals': (b'user ',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'posix_sys',
-        'pattern': '[ \\t]*sys[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('system', 'system', 'decimal'),),
         'literals': (b'sys ',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'timeformat',
-        'pattern': '[ \\t]*(?P<seconds>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<user>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<system>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*(?P<percent>(?:\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
         'fields': (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal')),
         'literals': (b'.',),
         'anywhere': False,

@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'oom_old',
-        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\(GPU[ \\t]*(?P<gpu>(?:-?\\d{1,20}))[ \\t]*;[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*total\\ capacity(?:[ \\t]*;[ \\t]*(?P<allocated>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<allocated_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*already\\ allocated)?[ \\t]*;[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*free(?:[ \\t]*;[ \\t]*(?P<reserved>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<reserved_unit>(?:bytes|[KMGT]iB|[KMGT]?B))(?:[ \\t]*reserved\\ in\\ total\\ by\\ PyTorch|[ \\t]*cached))?(?:[ \\t]*\\))?(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+CUDA\\ out\\ of\\ memory\\.|[ \\t]*+HIP\\ out\\ of\\ memory\\.|[ \\t]*+XPU\\ out\\ of\\ memory\\.)[ \\t]*+Tried\\ to\\ allocate[ \\t]*+(?P<want>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<want_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\(GPU[ \\t]*+(?P<gpu>(?>-?\\d{1,20}))[ \\t]*+;[ \\t]*+(?P<capacity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<capacity_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+total\\ capacity(?:[ \\t]*+;[ \\t]*+(?P<allocated>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<allocated_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+already\\ allocated)?[ \\t]*+;[ \\t]*+(?P<free>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<free_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+free(?:[ \\t]*+;[ \\t]*+(?P<reserved>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<reserved_unit>(?>bytes|[KMGT]iB|[KMGT]?B))(?:[ \\t]*+reserved\\ in\\ total\\ by\\ PyTorch|[ \\t]*+cached))?(?:[ \\t]*+\\))?(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('allocated', 'allocated', 'float'), ('allocated_unit', 'allocated_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str'), ('reserved', 'reserved', 'float'), ('reserved_unit', 'reserved_unit', 'str')),
         'literals': (b'Tried to allocate',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'oom',
-        'pattern': '(?:[ \\t]*CUDA\\ out\\ of\\ memory\\.|[ \\t]*HIP\\ out\\ of\\ memory\\.|[ \\t]*XPU\\ out\\ of\\ memory\\.)[ \\t]*Tried\\ to\\ allocate[ \\t]*(?P<want>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<want_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\.[ \\t]*GPU[ \\t]*(?P<gpu>(?:-?\\d{1,20}))(?:[ \\t]*has\\ a\\ total\\ capacity\\ of|[ \\t]*has\\ a\\ total\\ capacty\\ of)[ \\t]*(?P<capacity>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<capacity_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*of\\ which[ \\t]*(?P<free>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<free_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*is\\ free\\.(?:[ \\t]*(?P<oom_tail>(?:[A-Z][^\\n]*)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+CUDA\\ out\\ of\\ memory\\.|[ \\t]*+HIP\\ out\\ of\\ memory\\.|[ \\t]*+XPU\\ out\\ of\\ memory\\.)[ \\t]*+Tried\\ to\\ allocate[ \\t]*+(?P<want>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<want_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\.[ \\t]*+GPU[ \\t]*+(?P<gpu>(?>-?\\d{1,20}))(?:[ \\t]*+has\\ a\\ total\\ capacity\\ of|[ \\t]*+has\\ a\\ total\\ capacty\\ of)[ \\t]*+(?P<capacity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<capacity_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+of\\ which[ \\t]*+(?P<free>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<free_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+is\\ free\\.(?:[ \\t]*+(?P<oom_tail>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
         'fields': (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str'), ('oom_tail', 'oom_tail', 'str')),
         'literals': (b'Tried to allocate',),
         'anywhere': True,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'oom_process',
-        'pattern': '[ \\t]*Including\\ non\\-PyTorch\\ memory,\\ this\\ process\\ has[ \\t]*(?P<use>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*(?P<use_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*memory\\ in\\ use\\.(?:[ \\t]*(?P<oom_tail>(?:[A-Z][^\\n]*)))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+Including\\ non\\-PyTorch\\ memory,\\ this\\ process\\ has[ \\t]*+(?P<use>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<use_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+memory\\ in\\ use\\.(?:[ \\t]*+(?P<oom_tail>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
         'fields': (('use', 'use', 'float'), ('use_unit', 'use_unit', 'str'), ('oom_tail', 'oom_tail', 'str')),
         'literals': (b'Including non-PyTorch memory, this process has',),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'summary_head',
-        'pattern': '[ \\t]*\\|[ \\t]*CUDA\\ OOMs:[ \\t]*(?P<ooms>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*cudaMalloc\\ retries:[ \\t]*(?P<retries>(?:-?\\d{1,20}))[ \\t]*\\|[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|[ \\t]*+CUDA\\ OOMs:[ \\t]*+(?P<ooms>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+cudaMalloc\\ retries:[ \\t]*+(?P<retries>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
         'fields': (('ooms', 'ooms', 'int'), ('retries', 'retries', 'int')),
         'literals': (b'cudaMalloc retries:',),
         'anywhere': False,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'summary_row',
-        'pattern': '[ \\t]*\\|(?:[ \\t]*Allocated\\ memory|[ \\t]*GPU\\ reserved\\ memory)[ \\t]*\\|[ \\t]*(?P<current>(?:-?\\d{1,20}))[ \\t]*(?P<current_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?P<peak>(?:-?\\d{1,20}))[ \\t]*(?P<peak_unit>(?:bytes|[KMGT]iB|[KMGT]?B))[ \\t]*\\|[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+\\|(?:[ \\t]*+Allocated\\ memory|[ \\t]*+GPU\\ reserved\\ memory)[ \\t]*+\\|[ \\t]*+(?P<current>(?>-?\\d{1,20}))[ \\t]*+(?P<current_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\|[ \\t]*+(?P<peak>(?>-?\\d{1,20}))[ \\t]*+(?P<peak_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\|[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('current', 'current', 'int'), ('current_unit', 'current_unit', 'str'), ('peak', 'peak', 'int'), ('peak_unit', 'peak_unit', 'str')),
         'literals': (b'Allocated memory', b'GPU reserved memory'),
         'anywhere': False,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'offloaded',
-        'pattern': '(?:[ \\t]*Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the|[ \\t]*Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the)[ \\t]*(?P<where>(?:[a-z][a-z ]*)(?:[ \\t]*\\.)?)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the|[ \\t]*+Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the)[ \\t]*+(?P<where>(?>[a-z][a-z ]*)(?:[ \\t]*+\\.)?)[ \\t]*+\\Z',
         'fields': (('where', 'where', 'str'),),
         'literals': (b'Some parameters are on the meta device because they were offloaded to the', b'Some parameters are on the meta device device because they were offloaded to the'),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'dispatched',
-        'pattern': 'Some\\ modules\\ are\\ dispatched\\ on\\ the\\ CPU\\ or\\ the\\ disk\\.(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Some\\ modules\\ are\\ dispatched\\ on\\ the\\ CPU\\ or\\ the\\ disk\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'Some modules are dispatched on the CPU or the disk.',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'disk',
-        'pattern': '(?:[ \\t]*The\\ current\\ `device_map`\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.|[ \\t]*The\\ current\\ device_map\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+The\\ current\\ `device_map`\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.|[ \\t]*+The\\ current\\ device_map\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'The current `device_map` had weights offloaded to the disk.', b'The current device_map had weights offloaded to the disk.'),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cannot_move',
-        'pattern': "You\\ can't\\ move\\ a\\ model\\ that\\ has\\ some\\ modules\\ offloaded\\ to\\ cpu\\ or\\ disk\\.(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "You\\ can't\\ move\\ a\\ model\\ that\\ has\\ some\\ modules\\ offloaded\\ to\\ cpu\\ or\\ disk\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
         'fields': (),
         'literals': (b"You can't move a model that has some modules offloaded to cpu or disk.",),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'device_map',
-        'pattern': "[ \\t]*(?P<map>(?:\\{'[A-Za-z0-9_.]*': ?(?:\\d+|'[a-z:0-9]+')(?:, ?'[A-Za-z0-9_.]+': ?(?:\\d+|'[a-z:0-9]+'))*\\}))[ \\t]*\\Z",
+        'pattern': "[ \\t]*+(?P<map>(?>\\{'[A-Za-z0-9_.]*': ?(?:\\d+|'[a-z:0-9]+')(?:, ?'[A-Za-z0-9_.]+': ?(?:\\d+|'[a-z:0-9]+'))*\\}))[ \\t]*+\\Z",
         'fields': (('map', 'map', 'str'),),
         'literals': (b"'model.", b"{'':", b"'lm_head", b"'transformer."),
         'anywhere': False,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'footprint',
-        'pattern': '(?:[ \\t]*Memory\\ footprint|[ \\t]*memory\\ footprint)(?:[ \\t]*:)?[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*(?P<size_unit>(?:bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Memory\\ footprint|[ \\t]*+memory\\ footprint)(?:[ \\t]*+:)?[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?P<size_unit>(?>bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*+\\Z',
         'fields': (('size', 'size', 'float'), ('size_unit', 'size_unit', 'str')),
         'literals': (b'emory footprint',),
         'anywhere': False,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'footprint_call',
-        'pattern': '(?:[ \\t]*model\\.)?[ \\t]*get_memory_footprint\\(\\)(?:(?:[ \\t]*=|[ \\t]*:))?[ \\t]*(?P<size>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*(?P<size_unit>(?:bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+model\\.)?[ \\t]*+get_memory_footprint\\(\\)(?:(?:[ \\t]*+=|[ \\t]*+:))?[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?P<size_unit>(?>bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*+\\Z',
         'fields': (('size', 'size', 'float'), ('size_unit', 'size_unit', 'str')),
         'literals': (b'get_memory_footprint',),
         'anywhere': False,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'measure',
-        'pattern': '[ \\t]*(?P<dict>(?:\\{ ?[\'"](?:seconds|elapsed|time|duration|latency|ttft|first_token|new_tokens|generated|output_tokens|completion_tokens|n_tokens|prompt_tokens|input_tokens|tps|tok_s|tokens_per_s|throughput|peak_mem|max_memory_allocated|vram)[a-z_]*[\'"]: [^\\n]*\\}))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<dict>(?>\\{ ?[\'"](?:seconds|elapsed|time|duration|latency|ttft|first_token|new_tokens|generated|output_tokens|completion_tokens|n_tokens|prompt_tokens|input_tokens|tps|tok_s|tokens_per_s|throughput|peak_mem|max_memory_allocated|vram)[a-z_]*[\'"]: [^\\n]*\\}))[ \\t]*+\\Z',
         'fields': (('dict', 'dict', 'str'),),
         'literals': (b'new_tokens', b"'seconds'", b'"seconds"'),
         'anywhere': False,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'shards',
-        'pattern': '(?:[ \\t]*Loading\\ checkpoint\\ shards:|[ \\t]*Loading\\ weights:)[ \\t]*(?P<percent>(?:-?\\d{1,20}))[ \\t]*%[ \\t]*(?P<bar>(?:\\|[^\\n]*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+Loading\\ checkpoint\\ shards:|[ \\t]*+Loading\\ weights:)[ \\t]*+(?P<percent>(?>-?\\d{1,20}))[ \\t]*+%[ \\t]*+(?P<bar>(?>\\|[^\\n]*))[ \\t]*+\\Z',
         'fields': (('percent', 'percent', 'int'), ('bar', 'bar', 'str')),
         'literals': (b'Loading checkpoint shards:', b'Loading weights:'),
         'anywhere': True,

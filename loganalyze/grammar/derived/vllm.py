@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'stats',
-        'pattern': 'Avg\\ prompt\\ throughput:[ \\t]*(?P<prompt_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Avg\\ generation\\ throughput:[ \\t]*(?P<gen_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*(?P<pairs>(?:[A-Z][^\\n]*))[ \\t]*\\Z',
+        'pattern': 'Avg\\ prompt\\ throughput:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Avg\\ generation\\ throughput:[ \\t]*+(?P<gen_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+(?P<pairs>(?>[A-Z][^\\n]*))[ \\t]*+\\Z',
         'fields': (('prompt_tps', 'prompt_tps', 'float'), ('gen_tps', 'gen_tps', 'float'), ('pairs', 'pairs', 'str')),
         'literals': (b'Avg generation throughput:',),
         'anywhere': True,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'hit_rate',
-        'pattern': 'Prefix\\ cache\\ hit\\ rate:\\ GPU:[ \\t]*(?P<hit_pct>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*%[ \\t]*,[ \\t]*CPU:[ \\t]*(?P<cpu_hit_pct>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*%[ \\t]*\\Z',
+        'pattern': 'Prefix\\ cache\\ hit\\ rate:\\ GPU:[ \\t]*+(?P<hit_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+,[ \\t]*+CPU:[ \\t]*+(?P<cpu_hit_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+\\Z',
         'fields': (('hit_pct', 'hit_pct', 'float'), ('cpu_hit_pct', 'cpu_hit_pct', 'float')),
         'literals': (b'Prefix cache hit rate: GPU:',),
         'anywhere': True,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_spec',
-        'pattern': 'Speculative\\ metrics:\\ Draft\\ acceptance\\ rate:[ \\t]*(?P<accept_share>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'Speculative\\ metrics:\\ Draft\\ acceptance\\ rate:[ \\t]*+(?P<accept_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('accept_share', 'accept_share', 'float'),),
         'literals': (b'Speculative metrics: Draft acceptance rate:',),
         'anywhere': True,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec',
-        'pattern': 'SpecDecoding\\ metrics:\\ Mean\\ acceptance\\ length:[ \\t]*(?P<accept_len>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*,[ \\t]*Accepted\\ throughput:[ \\t]*(?P<accepted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Drafted\\ throughput:[ \\t]*(?P<drafted_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*tokens/s[ \\t]*,[ \\t]*Accepted:[ \\t]*(?P<accepted>(?:-?\\d{1,20}))[ \\t]*tokens[ \\t]*,[ \\t]*Drafted:[ \\t]*(?P<drafted>(?:-?\\d{1,20}))[ \\t]*tokens(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'SpecDecoding\\ metrics:\\ Mean\\ acceptance\\ length:[ \\t]*+(?P<accept_len>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+Accepted\\ throughput:[ \\t]*+(?P<accepted_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Drafted\\ throughput:[ \\t]*+(?P<drafted_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Accepted:[ \\t]*+(?P<accepted>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+Drafted:[ \\t]*+(?P<drafted>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('accept_len', 'accept_len', 'float'), ('accepted_tps', 'accepted_tps', 'float'), ('drafted_tps', 'drafted_tps', 'float'), ('accepted', 'accepted', 'int'), ('drafted', 'drafted', 'int')),
         'literals': (b'SpecDecoding metrics: Mean acceptance length:',),
         'anywhere': True,
@@ -45,7 +45,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'old_weights',
-        'pattern': 'Loading\\ model\\ weights\\ took[ \\t]*(?P<weights_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GB(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Loading\\ model\\ weights\\ took[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('weights_gib', 'weights_gib', 'float'),),
         'literals': (b'Loading model weights took',),
         'anywhere': True,
@@ -55,7 +55,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'weights',
-        'pattern': 'Model\\ loading\\ took[ \\t]*(?P<weights_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*GiB|[ \\t]*GB)(?:[ \\t]*memory)?[ \\t]*and[ \\t]*(?P<load_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Model\\ loading\\ took[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+GiB|[ \\t]*+GB)(?:[ \\t]*+memory)?[ \\t]*+and[ \\t]*+(?P<load_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('weights_gib', 'weights_gib', 'float'), ('load_s', 'load_s', 'float')),
         'literals': (b'Model loading took',),
         'anywhere': True,
@@ -65,7 +65,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'blocks',
-        'pattern': '\\#\\ GPU\\ blocks:[ \\t]*(?P<gpu_blocks>(?:-?\\d{1,20}))[ \\t]*,[ \\t]*\\#\\ CPU\\ blocks:[ \\t]*(?P<cpu_blocks>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': '\\#\\ GPU\\ blocks:[ \\t]*+(?P<gpu_blocks>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+\\#\\ CPU\\ blocks:[ \\t]*+(?P<cpu_blocks>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('gpu_blocks', 'gpu_blocks', 'int'), ('cpu_blocks', 'cpu_blocks', 'int')),
         'literals': (b'# GPU blocks:',),
         'anywhere': True,
@@ -75,7 +75,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_memory',
-        'pattern': 'Available\\ KV\\ cache\\ memory:[ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))(?:[ \\t]*GiB|[ \\t]*GB)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Available\\ KV\\ cache\\ memory:[ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+GiB|[ \\t]*+GB)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('kv_gib', 'kv_gib', 'float'),),
         'literals': (b'Available KV cache memory:',),
         'anywhere': True,
@@ -85,7 +85,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'kv_size',
-        'pattern': '(?:[ \\t]*GPU\\ KV\\ cache\\ size:[ \\t]*(?P<kv_tokens>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens(?:[ \\t]*,)?(?:[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)?|[ \\t]*Maximum\\ concurrency\\ for[ \\t]*(?P<max_len__2>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*tokens\\ per\\ request:[ \\t]*(?P<concurrency__2>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*x)[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+GPU\\ KV\\ cache\\ size:[ \\t]*+(?P<kv_tokens>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+,)?(?:[ \\t]*+Maximum\\ concurrency\\ for[ \\t]*+(?P<max_len>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens\\ per\\ request:[ \\t]*+(?P<concurrency>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+x)?|[ \\t]*+Maximum\\ concurrency\\ for[ \\t]*+(?P<max_len__2>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens\\ per\\ request:[ \\t]*+(?P<concurrency__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+x)[ \\t]*+\\Z',
         'fields': (('kv_tokens', 'kv_tokens', 'int_comma'), ('max_len', 'max_len', 'int_comma'), ('concurrency', 'concurrency', 'float'), ('max_len', 'max_len__2', 'int_comma'), ('concurrency', 'concurrency__2', 'float')),
         'literals': (b'GPU KV cache size:', b'Maximum concurrency for'),
         'anywhere': True,
@@ -95,7 +95,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'profile',
-        'pattern': 'model\\ weights\\ take[ \\t]*(?P<weights_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB[ \\t]*;[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'model\\ weights\\ take[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB[ \\t]*+;[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('weights_gib', 'weights_gib', 'float'),),
         'literals': (b'model weights take',),
         'anywhere': True,
@@ -105,7 +105,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'budget',
-        'pattern': 'the\\ current\\ vLLM\\ instance\\ can\\ use\\ total_gpu_memory\\ \\([ \\t]*(?P<total_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\)\\ x\\ gpu_memory_utilization\\ \\([ \\t]*(?P<fraction>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*\\)[ \\t]*=[ \\t]*(?P<budget_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB[ \\t]*\\Z',
+        'pattern': 'the\\ current\\ vLLM\\ instance\\ can\\ use\\ total_gpu_memory\\ \\([ \\t]*+(?P<total_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)\\ x\\ gpu_memory_utilization\\ \\([ \\t]*+(?P<fraction>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\)[ \\t]*+=[ \\t]*+(?P<budget_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB[ \\t]*+\\Z',
         'fields': (('total_gib', 'total_gib', 'float'), ('fraction', 'fraction', 'float'), ('budget_gib', 'budget_gib', 'float')),
         'literals': (b'the current vLLM instance can use total_gpu_memory (',),
         'anywhere': True,
@@ -115,7 +115,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'graph',
-        'pattern': 'Graph\\ capturing\\ finished\\ in[ \\t]*(?P<graph_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*secs(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'Graph\\ capturing\\ finished\\ in[ \\t]*+(?P<graph_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+secs(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('graph_s', 'graph_s', 'float'),),
         'literals': (b'Graph capturing finished in',),
         'anywhere': True,
@@ -125,7 +125,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'init',
-        'pattern': 'init\\ engine\\ \\(profile,\\ create\\ kv\\ cache,\\ warmup\\ model\\)\\ took[ \\t]*(?P<init_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'init\\ engine\\ \\(profile,\\ create\\ kv\\ cache,\\ warmup\\ model\\)\\ took[ \\t]*+(?P<init_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('init_s', 'init_s', 'float'),),
         'literals': (b'init engine (profile, create kv cache, warmup model) took',),
         'anywhere': True,
@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'preempted',
-        'pattern': 'is\\ preempted\\ by\\ PreemptionMode\\.[ \\t]*(?P<preempt_mode>(?:[A-Z]+))[ \\t]*mode\\ because[ \\t]*(?:[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))[ \\t]*total_num_cumulative_preemption=[ \\t]*(?P<preemptions>(?:-?\\d{1,20}))[ \\t]*\\Z',
+        'pattern': 'is\\ preempted\\ by\\ PreemptionMode\\.[ \\t]*+(?P<preempt_mode>(?>[A-Z]+))[ \\t]*+mode\\ because[ \\t]*+(?>[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))[ \\t]*+total_num_cumulative_preemption=[ \\t]*+(?P<preemptions>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('preempt_mode', 'preempt_mode', 'str'), ('preemptions', 'preemptions', 'int')),
         'literals': (b'total_num_cumulative_preemption=',),
         'anywhere': True,
@@ -145,7 +145,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'no_blocks',
-        'pattern': 'No\\ available\\ memory\\ for\\ the\\ cache\\ blocks(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'No\\ available\\ memory\\ for\\ the\\ cache\\ blocks(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'No available memory for the cache blocks',),
         'anywhere': True,
@@ -155,7 +155,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'max_len_too_big',
-        'pattern': "To\\ serve\\ at\\ least\\ one\\ request\\ with\\ the\\ model's\\ max\\ seq\\ len\\ \\([ \\t]*(?P<max_len>(?:\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*\\),[ \\t]*\\([ \\t]*(?P<need_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\ KV\\ cache\\ is\\ needed,\\ which\\ is\\ larger\\ than\\ the\\ available\\ KV\\ cache\\ memory\\ \\([ \\t]*(?P<kv_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\)(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z",
+        'pattern': "To\\ serve\\ at\\ least\\ one\\ request\\ with\\ the\\ model's\\ max\\ seq\\ len\\ \\([ \\t]*+(?P<max_len>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+\\),[ \\t]*+\\([ \\t]*+(?P<need_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\ KV\\ cache\\ is\\ needed,\\ which\\ is\\ larger\\ than\\ the\\ available\\ KV\\ cache\\ memory\\ \\([ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
         'fields': (('max_len', 'max_len', 'int_comma'), ('need_gib', 'need_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         'literals': (b'GiB KV cache is needed, which is larger than the available KV cache memory (',),
         'anywhere': True,
@@ -165,7 +165,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'startup_memory',
-        'pattern': 'Free\\ memory\\ on\\ device(?:[ \\t]*(?:cuda:\\d+))?[ \\t]*\\([ \\t]*(?P<free_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*/[ \\t]*(?P<total_gib>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*GiB\\)\\ on\\ startup\\ is\\ less\\ than\\ desired\\ GPU\\ memory\\ utilization[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': 'Free\\ memory\\ on\\ device(?:[ \\t]*+(?>cuda:\\d+))?[ \\t]*+\\([ \\t]*+(?P<free_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+/[ \\t]*+(?P<total_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)\\ on\\ startup\\ is\\ less\\ than\\ desired\\ GPU\\ memory\\ utilization[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('free_gib', 'free_gib', 'float'), ('total_gib', 'total_gib', 'float')),
         'literals': (b'GiB) on startup is less than desired GPU memory utilization',),
         'anywhere': True,
@@ -175,7 +175,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sampler_oom',
-        'pattern': 'CUDA\\ out\\ of\\ memory\\ occurred\\ when\\ warming\\ up\\ sampler\\ with[ \\t]*(?P<n_requests>(?:-?\\d{1,20}))[ \\t]*dummy\\ requests(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'CUDA\\ out\\ of\\ memory\\ occurred\\ when\\ warming\\ up\\ sampler\\ with[ \\t]*+(?P<n_requests>(?>-?\\d{1,20}))[ \\t]*+dummy\\ requests(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('n_requests', 'n_requests', 'int'),),
         'literals': (b'CUDA out of memory occurred when warming up sampler with',),
         'anywhere': True,
@@ -185,7 +185,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bench_throughput',
-        'pattern': 'Throughput:[ \\t]*(?P<requests_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*requests/s[ \\t]*,[ \\t]*(?P<total_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*total\\ tokens/s[ \\t]*,[ \\t]*(?P<output_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*output\\ tokens/s[ \\t]*\\Z',
+        'pattern': 'Throughput:[ \\t]*+(?P<requests_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+requests/s[ \\t]*+,[ \\t]*+(?P<total_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+total\\ tokens/s[ \\t]*+,[ \\t]*+(?P<output_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+output\\ tokens/s[ \\t]*+\\Z',
         'fields': (('requests_s', 'requests_s', 'float'), ('total_tps', 'total_tps', 'float'), ('output_tps', 'output_tps', 'float')),
         'literals': (b'output tokens/s',),
         'anywhere': True,
@@ -195,7 +195,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bench_latency',
-        'pattern': 'Avg\\ latency:[ \\t]*(?P<latency_s>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*seconds[ \\t]*\\Z',
+        'pattern': 'Avg\\ latency:[ \\t]*+(?P<latency_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\Z',
         'fields': (('latency_s', 'latency_s', 'float'),),
         'literals': (b'Avg latency:',),
         'anywhere': True,
@@ -205,7 +205,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'bar',
-        'pattern': 'est\\.\\ speed\\ input:[ \\t]*(?P<input_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*toks/s[ \\t]*,[ \\t]*output:[ \\t]*(?P<output_tps>(?:-?(?:\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?|1\\.#[A-Z]+)))[ \\t]*toks/s(?:[ \\t]*(?:[^\\s].*))?[ \\t]*\\Z',
+        'pattern': 'est\\.\\ speed\\ input:[ \\t]*+(?P<input_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+toks/s[ \\t]*+,[ \\t]*+output:[ \\t]*+(?P<output_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+toks/s(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('input_tps', 'input_tps', 'float'), ('output_tps', 'output_tps', 'float')),
         'literals': (b'est. speed input:',),
         'anywhere': True,

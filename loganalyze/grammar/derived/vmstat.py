@@ -5,7 +5,7 @@ from typing import Any
 RULES: tuple[dict[str, Any], ...] = (
     {
         'name': 'title',
-        'pattern': '(?:[ \\t]*\\-\\-)?[ \\t]*procs[ \\t]*(?P<groups>(?:-[^\\s].*))[ \\t]*\\Z',
+        'pattern': '(?:[ \\t]*+\\-\\-)?[ \\t]*+procs[ \\t]*+(?P<groups>(?>-[^\\s].*))[ \\t]*+\\Z',
         'fields': (('groups', 'groups', 'str'),),
         'literals': (b'procs',),
         'anywhere': False,
@@ -15,7 +15,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'names',
-        'pattern': '[ \\t]*r[ \\t]*b[ \\t]*(?P<swapped>(?:[^\\s]+))[ \\t]*(?P<free>(?:[^\\s]+))[ \\t]*(?P<third>(?:[^\\s]+))[ \\t]*(?P<fourth>(?:[^\\s]+))[ \\t]*si[ \\t]*so[ \\t]*bi[ \\t]*bo[ \\t]*in[ \\t]*cs[ \\t]*us[ \\t]*sy[ \\t]*id[ \\t]*wa(?:[ \\t]*(?P<steal>st))?(?:[ \\t]*(?P<guest>gu))?(?:[ \\t]*(?P<zone>(?:[A-Z][A-Za-z]{1,5}|[+-]\\d{2,4})))?[ \\t]*\\Z',
+        'pattern': '[ \\t]*+r[ \\t]*+b[ \\t]*+(?P<swapped>(?>[^\\s]+))[ \\t]*+(?P<free>(?>[^\\s]+))[ \\t]*+(?P<third>(?>[^\\s]+))[ \\t]*+(?P<fourth>(?>[^\\s]+))[ \\t]*+si[ \\t]*+so[ \\t]*+bi[ \\t]*+bo[ \\t]*+in[ \\t]*+cs[ \\t]*+us[ \\t]*+sy[ \\t]*+id[ \\t]*+wa(?:[ \\t]*+(?P<steal>st))?(?:[ \\t]*+(?P<guest>gu))?(?:[ \\t]*+(?P<zone>(?>[A-Z][A-Za-z]{1,5}|[+-]\\d{2,4})))?[ \\t]*+\\Z',
         'fields': (('swapped', 'swapped', 'str'), ('free', 'free', 'str'), ('third', 'third', 'str'), ('fourth', 'fourth', 'str'), ('steal', 'steal', 'str'), ('guest', 'guest', 'str'), ('zone', 'zone', 'str')),
         'literals': (b'bi    bo',),
         'anywhere': False,
@@ -25,7 +25,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'summary',
-        'pattern': '[ \\t]*(?P<count>(?:\\d{1,20}))[ \\t]*(?P<summary_name>(?:(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*\\Z',
+        'pattern': '[ \\t]*+(?P<count>(?>\\d{1,20}))[ \\t]*+(?P<summary_name>(?>(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*+\\Z',
         'fields': (('count', 'count', 'str'), ('summary_name', 'summary_name', 'str')),
         'literals': (b'memory', b'swap', b'swapped', b'paged', b'boot time'),
         'anywhere': False,
@@ -35,7 +35,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'disks',
-        'pattern': '[ \\t]*disk\\-[ \\t]*(?:-+reads)[ \\t]*(?:[^\\s].*)[ \\t]*\\Z',
+        'pattern': '[ \\t]*+disk\\-[ \\t]*+(?>-+reads)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'disk-',),
         'anywhere': False,
