@@ -147,6 +147,12 @@ def test_bench_lists_are_no_single_figure() -> None:
     assert setup.flash_attn is None
 
 
+def test_pipes_and_redirections_are_not_part_of_the_command() -> None:
+    for tail in ("2>&1 | tee run.log", "> out.txt 2> err.txt", "&& echo done", "; ls", "2>err.txt", "&"):
+        assert setup_of(f"$ ./llama-server -m a.gguf --jinja {tail}").command == "./llama-server -m a.gguf --jinja"
+    assert setup_of("$ ./llama-server -m a.gguf -t 2 2>&1").n_threads == 2
+
+
 @pytest.mark.parametrize("mark", ["\\", "`", "^"])
 def test_continued_lines(mark: str) -> None:
     program = ".\\llama-server.exe" if mark != "\\" else "./llama-server"

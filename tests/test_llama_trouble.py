@@ -237,7 +237,7 @@ def test_kernel_lines_belong_to_the_run_beside_them() -> None:
 )
 def test_signals(line: str, signal: str) -> None:
     (event,) = events(line + "\n")
-    assert (event.kind, event.data["signal"]) == ("killed", signal)
+    assert (event.kind, event.data["signal"]) == ("killed" if signal == "KILL" else "error", signal)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ ALIASES: dict[str, str] = {
     "hf-repo": "hf hfr",
     "hf-file": "hff",
     "model-url": "mu",
-    "model-draft": "md draft-model spec-draft-model",
+    "model-draft": "md draft-model draftmodel spec-draft-model",
     "hf-repo-draft": "hfd hfrd spec-draft-hf",
     "mmproj": "mm",
     "lora": "",

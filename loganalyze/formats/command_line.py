@@ -24,7 +24,7 @@ _PROMPT = re.compile(
     r"|(?:\([\w.-]{1,60}\)\s*)?(?:PS\s+)?(?:[\w.-]{1,80}@[\w.-]{1,80}[^$#%>\n]{0,200}|~?[\w/.~-]{0,80})?\s?[$#%>❯➜]\s+"
     r"|\++\s+)"
 )
-_TOKEN = re.compile(r"""(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
+_TOKEN = re.compile(r"""(?<!\S)\d?[<>]+&?\d?|(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
 _PART = re.compile(r""""((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\([ "'|&;<>$\\])|([^"'\\]+|\\)""")
 _ASSIGN = re.compile(r"(?:\$env:)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _LLAMA = re.compile(r"llama-(?!cpp)[a-z0-9-]+|(?:ik_)?llama-server[\w.-]*")
@@ -111,10 +111,10 @@ def parse(text: str, *, loose: bool = False) -> Command | None:
         return _inside_quotes(tokens, loose)
     program = _program(tokens[at].text)
     command = Command(program, "", env)
-    hidden = _options(tokens[at + 1 :], command)
+    hidden, end = _options(tokens[at + 1 :], command, tokens[at].end)
     start = _start(tokens[: at + 1])
     secrets = [token for token in tokens[: at + 1] if _is_secret_assignment(token.text) and token.start >= start]
-    command.text = _redact(text, hidden + secrets, start)
+    command.text = _redact(text[:end], hidden + secrets, start)
     return command
 
 
@@ -178,8 +178,8 @@ def _inside_quotes(tokens: list[Token], loose: bool) -> Command | None:
     return None
 
 
-def _options(tokens: list[Token], command: Command) -> list[Token]:
-    """Read options up to the end of the command; the words whose text must not be kept."""
+def _options(tokens: list[Token], command: Command, end: int) -> tuple[list[Token], int]:
+    """Read options; gives the words whose text must not be kept, and where the command ends (pipes, redirections)."""
     hidden: list[Token] = []
     index = 0
     while index < len(tokens):
@@ -187,6 +187,7 @@ def _options(tokens: list[Token], command: Command) -> list[Token]:
         index += 1
         if _REDIRECT.match(token.text):
             break
+        end = token.end
         if not token.text.startswith("-") or len(token.text) < 2:
             continue
         flag, equals, value = token.text.partition("=")
@@ -196,11 +197,12 @@ def _options(tokens: list[Token], command: Command) -> list[Token]:
             value = tokens[index].text
             values = [tokens[index]]
             index += 1
+            end = values[0].end
         if name in PRIVATE and values:
             value = HIDDEN
             hidden += values
         command.options.append((name, value))
-    return hidden
+    return hidden, end
 
 
 def _takes(name: str, word: str) -> bool:

@@ -2,8 +2,8 @@
 ``system_trouble``).
 
 Events: ``kernel_oom`` (``process``, ``pid``, ``rss_mib`` = anonymous plus file pages, ``cgroup``: a limit, not the whole
-machine), ``killed`` (``signal``), ``exit`` (``status``), ``error`` (``xid``). One kill prints several lines and counts
-once. Kernel and service lines belong to the run they are about, not to one of their own. Sizes in kB are KiB.
+machine), ``killed`` (SIGKILL), ``exit`` (``status``), ``error`` (crashes with ``signal``, ``xid``). One kill prints
+several lines and counts once. Kernel and service lines belong to the run they are about, not to one of their own. Sizes in kB are KiB.
 """
 
 from __future__ import annotations
@@ -106,11 +106,13 @@ class System:
 
     def _signal(self, text: str, line: Line) -> None:
         name = SIGNALS.get(text.partition(":")[0].strip().lower())
-        self.state.event("killed", line, signal=name)
+        kind, data = _end(name)
+        self.state.event(kind, line, **data)
         self.state.close_run()
 
     def on_fish_signal(self, fields: Fields, line: Line) -> None:
-        self.state.event("killed", line, signal=fields["sig_name"].removeprefix("SIG"))
+        kind, data = _end(fields["sig_name"].removeprefix("SIG"))
+        self.state.event(kind, line, **data)
         self.state.close_run()
 
     def on_exit_code(self, fields: Fields, line: Line) -> None:
@@ -120,7 +122,8 @@ class System:
         if fields["exit_how"] == "exited":
             self._exit(fields["status"], line)
         else:
-            self._event("killed", line, signal=fields["status_name"], status=fields["status"])
+            kind, data = _end(fields["status_name"])
+            self._event(kind, line, status=fields["status"], **data)
 
     def _exit(self, status: int, line: Line) -> None:
         event = self._event("exit", line, status=status)
@@ -139,6 +142,15 @@ class System:
             self._event("alloc_failed", line, device=None, mib=None, host=False, recovered=False, lines=[line.number])
         else:
             self._event("error", line, reason=text.strip())
+
+
+def _end(signal: str | None) -> tuple[str, dict[str, Any]]:
+    """Event of an end by a signal: only KILL is a kill from outside, a crash is an error of the program."""
+    if signal == "KILL":
+        return "killed", {"signal": signal}
+    if signal in ("TERM", "INT", "HUP"):
+        return "exit", {"signal": signal, "status": None}
+    return "error", {"reason": "crashed", "signal": signal}
 
 
 def _same_pid(known: int | None, pid: int | None) -> bool:

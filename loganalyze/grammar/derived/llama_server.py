@@ -135,7 +135,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_statistics',
-        'pattern': '(?:[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))?[ \\t]*+statistics[ \\t]*+(?>[^\\s]+)[ \\t]*+\\#calls\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ \\#gen\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#gen\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ dur\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        'pattern': '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+statistics[ \\t]*+(?>[^\\s]+)[ \\t]*+\\#calls\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ \\#gen\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#gen\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ dur\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('drafts', 'drafts', 'int'), ('drafts_accepted', 'drafts_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('draft_accepted', 'draft_accepted', 'int')),
         'literals': (b'#gen drafts',),
         'anywhere': False,
@@ -295,7 +295,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_save',
-        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ saving\\ prompt\\ with\\ length[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total\\ state\\ size[ \\t]*+=[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+\\(draft:[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\))?[ \\t]*+\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ saving\\ prompt\\ with\\ length[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total\\ state\\ size[ \\t]*+=[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+\\(draft:[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\))?[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('state_mib', 'state_mib', 'number')),
         'literals': (b'- saving prompt with length',),
         'anywhere': False,
@@ -305,7 +305,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_look',
-        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ looking\\ for\\ better\\ prompt,\\ base\\ f_keep[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ looking\\ for\\ better\\ prompt,\\ base\\ f_keep[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         'literals': (b'- looking for better prompt, base f_keep',),
         'anywhere': False,
@@ -315,7 +315,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_found',
-        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ found\\ better\\ prompt\\ with\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ found\\ better\\ prompt\\ with\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('keep_share', 'keep_share', 'number')),
         'literals': (b'- found better prompt with f_keep',),
         'anywhere': False,
@@ -365,7 +365,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_idle',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+all\\ slots\\ are\\ idle[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+all\\ slots\\ are\\ idle[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'all slots are idle',),
         'anywhere': False,
@@ -375,7 +375,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cancel',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+cancel\\ task,\\ id_task[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+cancel\\ task,\\ id_task[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         'fields': (('task', 'task', 'int'),),
         'literals': (b'cancel task, id_task',),
         'anywhere': False,
@@ -385,7 +385,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cancel_late',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+all\\ tasks\\ already\\ finished,\\ no\\ need\\ to\\ cancel[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+all\\ tasks\\ already\\ finished,\\ no\\ need\\ to\\ cancel[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'all tasks already finished, no need to cancel',),
         'anywhere': False,
@@ -395,7 +395,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'chat_format',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+Chat\\ format:|[ \\t]*+chat\\ format:)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+Chat\\ format:|[ \\t]*+chat\\ format:)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'hat format: ',),
         'anywhere': False,
@@ -405,7 +405,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_slots',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+initializing\\ slots,\\ n_slots|[ \\t]*+initializing,\\ n_slots)[ \\t]*+=[ \\t]*+(?P<n_slots>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_ctx_slot[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ kv_unified[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+initializing\\ slots,\\ n_slots|[ \\t]*+initializing,\\ n_slots)[ \\t]*+=[ \\t]*+(?P<n_slots>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_ctx_slot[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ kv_unified[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('n_slots', 'n_slots', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         'literals': (b', n_slots = ',),
         'anywhere': False,
@@ -415,7 +415,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_loaded',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+model\\ loaded[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+model\\ loaded[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'model loaded',),
         'anywhere': False,
@@ -425,7 +425,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_listening',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+server\\ is\\ listening\\ on|[ \\t]*+listening\\ on|[ \\t]*+router\\ server\\ is\\ listening\\ on|[ \\t]*+HTTP\\ server\\ is\\ listening,|[ \\t]*+http\\ server\\ Listening\\ at)[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+server\\ is\\ listening\\ on|[ \\t]*+listening\\ on|[ \\t]*+router\\ server\\ is\\ listening\\ on|[ \\t]*+HTTP\\ server\\ is\\ listening,|[ \\t]*+http\\ server\\ Listening\\ at)[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
         'fields': (('address', 'address', 'str'),),
         'literals': (b'istening on http', b'server is listening, ', b'server Listening at'),
         'anywhere': False,
@@ -445,7 +445,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_threads',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+using[ \\t]*+(?>-?\\d{1,20})[ \\t]*+threads\\ for\\ HTTP\\ server[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using[ \\t]*+(?>-?\\d{1,20})[ \\t]*+threads\\ for\\ HTTP\\ server[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'threads for HTTP server',),
         'anywhere': False,
@@ -455,7 +455,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_bind',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+binding\\ port\\ with[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+binding\\ port\\ with[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'binding port with',),
         'anywhere': False,
@@ -465,7 +465,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_ssl',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+running\\ without\\ SSL|[ \\t]*+running\\ with\\ SSL)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+running\\ without\\ SSL|[ \\t]*+running\\ with\\ SSL)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'running with SSL', b'running without SSL'),
         'anywhere': False,
@@ -475,7 +475,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_security',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+no\\ API\\ key\\ is\\ set[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ API\\ key\\ is\\ set[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'no API key is set',),
         'anywhere': False,
@@ -485,7 +485,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_notice',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ default\\ port[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ default\\ port[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'server default port',),
         'anywhere': False,
@@ -495,7 +495,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'server_exit',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+cleaning\\ up\\ before\\ exit\\.\\.\\.[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+cleaning\\ up\\ before\\ exit\\.\\.\\.[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'cleaning up before exit...',),
         'anywhere': False,
@@ -505,7 +505,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_limit',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+prompt\\ cache\\ is\\ enabled,\\ size\\ limit:(?:[ \\t]*+(?P<limit_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+no\\ limit)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+prompt\\ cache\\ is\\ enabled,\\ size\\ limit:(?:[ \\t]*+(?P<limit_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+no\\ limit)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (('limit_mib', 'limit_mib', 'int'),),
         'literals': (b'prompt cache is enabled',),
         'anywhere': False,
@@ -515,7 +515,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_hint',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+prompt\\ cache\\ is\\ disabled[ \\t]*+(?>[^\\s].*)|[ \\t]*+use\\ `\\-\\-cache\\-ram\\ 0`\\ to\\ disable\\ the\\ prompt\\ cache)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+prompt\\ cache\\ is\\ disabled[ \\t]*+(?>[^\\s].*)|[ \\t]*+use\\ `\\-\\-cache\\-ram\\ 0`\\ to\\ disable\\ the\\ prompt\\ cache)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'prompt cache is disabled', b'to disable the prompt cache'),
         'anywhere': False,
@@ -525,7 +525,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'checkpoint_limit',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+context\\ checkpoints\\ enabled|[ \\t]*+context\\ checkpoints\\ disabled)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+context\\ checkpoints\\ enabled|[ \\t]*+context\\ checkpoints\\ disabled)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'context checkpoints disabled', b'context checkpoints enabled'),
         'anywhere': False,
@@ -535,7 +535,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_idle',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+idle\\ slots\\ will\\ be\\ saved\\ to\\ prompt\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+idle\\ slots\\ will\\ be\\ saved\\ to\\ prompt\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'idle slots will be saved to prompt cache',),
         'anywhere': False,
@@ -545,7 +545,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_update',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+updating\\ prompt\\ cache[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+updating\\ prompt\\ cache[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'updating prompt cache',),
         'anywhere': False,
@@ -555,7 +555,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_took',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+prompt\\ cache\\ update\\ took[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+prompt\\ cache\\ update\\ took[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
         'fields': (('cache_ms', 'cache_ms', 'number'),),
         'literals': (b'prompt cache update took',),
         'anywhere': False,
@@ -565,7 +565,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_state',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ cache\\ state:[ \\t]*+(?P<cache_prompts>(?>-?\\d{1,20}))[ \\t]*+prompts,[ \\t]*+(?P<cache_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\(limits:[ \\t]*+(?P<limit>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+est\\)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ cache\\ state:[ \\t]*+(?P<cache_prompts>(?>-?\\d{1,20}))[ \\t]*+prompts,[ \\t]*+(?P<cache_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\(limits:[ \\t]*+(?P<limit>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+est\\)[ \\t]*+\\Z',
         'fields': (('cache_prompts', 'cache_prompts', 'int'), ('cache_mib', 'cache_mib', 'number'), ('limit', 'limit', 'number')),
         'literals': (b'- cache state:',),
         'anywhere': False,
@@ -575,7 +575,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_prompt',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ prompt[ \\t]*+(?>0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,\\ checkpoints:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ prompt[ \\t]*+(?>0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,\\ checkpoints:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'tokens, checkpoints:',),
         'anywhere': False,
@@ -585,7 +585,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_drop',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+\\-\\ cache(?:[ \\t]*+size\\ limit|[ \\t]*+token\\ limit[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ est:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+reached,\\ removing\\ oldest\\ entry[ \\t]*+\\([ \\t]*+size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ cache(?:[ \\t]*+size\\ limit|[ \\t]*+token\\ limit[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ est:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+reached,\\ removing\\ oldest\\ entry[ \\t]*+\\([ \\t]*+size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'removing oldest entry',),
         'anywhere': False,
@@ -595,7 +595,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'cache_other',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+\\-\\ prompt\\ is\\ already\\ in\\ the\\ cache|[ \\t]*+\\-\\ removing\\ obsolete\\ cached\\ prompt)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+\\-\\ prompt\\ is\\ already\\ in\\ the\\ cache|[ \\t]*+\\-\\ removing\\ obsolete\\ cached\\ prompt)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'prompt is already in the cache', b'removing obsolete cached prompt'),
         'anywhere': False,
@@ -605,7 +605,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sleep_begin',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ is\\ entering\\ sleeping\\ state[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ is\\ entering\\ sleeping\\ state[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'server is entering sleeping state',),
         'anywhere': False,
@@ -615,7 +615,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'sleep_end',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+server\\ is\\ exiting\\ sleeping\\ state[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ is\\ exiting\\ sleeping\\ state[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'server is exiting sleeping state',),
         'anywhere': False,
@@ -625,7 +625,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'spec_none',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+no\\ implementations\\ specified\\ for\\ speculative\\ decoding[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ implementations\\ specified\\ for\\ speculative\\ decoding[ \\t]*+\\Z',
         'fields': (),
         'literals': (b'no implementations specified for speculative decoding',),
         'anywhere': False,
@@ -635,7 +635,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_spawn',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+spawning\\ server\\ instance\\ with\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+spawning\\ server\\ instance\\ with\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('model_name', 'model_name', 'str'),),
         'literals': (b'spawning server instance with name=',),
         'anywhere': False,
@@ -645,7 +645,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_proxy',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})(?:[ \\t]*+proxying|[ \\t]*+proxying\\ request\\ to)(?:[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= ))))?(?:[ \\t]*+request\\ to\\ model)?(?:[ \\t]*+(?P<model_name>(?>[^\\s]+)))?[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+proxying|[ \\t]*+proxying\\ request\\ to)(?:[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= ))))?(?:[ \\t]*+request\\ to\\ model)?(?:[ \\t]*+(?P<model_name>(?>[^\\s]+)))?[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
         'fields': (('method', 'method', 'str'), ('model_name', 'model_name', 'str')),
         'literals': (b'request to model',),
         'anywhere': False,
@@ -655,7 +655,7 @@ RULES: tuple[dict[str, Any], ...] = (
     },
     {
         'name': 'router_evict',
-        'pattern': '[ \\t]*+(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})[ \\t]*+models_max\\ limit\\ reached,\\ removing\\ LRU\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+\\Z',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+models_max\\ limit\\ reached,\\ removing\\ LRU\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+\\Z',
         'fields': (('model_name', 'model_name', 'str'),),
         'literals': (b'models_max limit reached, removing LRU name=',),
         'anywhere': False,
