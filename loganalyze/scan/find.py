@@ -18,6 +18,9 @@ class Finder(Protocol):
     that holds a literal and none in any other; ``holds(text)``: whether a literal is in ``text``.
     """
 
+    in_json: bool
+    """JSON writes every literal as it is, so that text without any has none after parsing."""
+
     def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]: ...
 
     def holds(self, text: bytes) -> bool: ...
@@ -40,6 +43,7 @@ class FastFinder:
     """Aho-Corasick automata over groups of literals."""
 
     def __init__(self, literals: list[bytes], library: Any) -> None:
+        self.in_json = _in_json(literals)
         count = 1 if len(literals) <= ONE_GROUP else -(-len(literals) // GROUP)
         size = -(-len(literals) // count)
         groups = [literals[i : i + size] for i in range(0, len(literals), size or 1)]
@@ -69,6 +73,7 @@ class PlainFinder:
 
     def __init__(self, literals: list[bytes]) -> None:
         self._literals = literals
+        self.in_json = _in_json(literals)
 
     def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]:
         """See ``Finder``."""
@@ -85,3 +90,7 @@ class PlainFinder:
     def holds(self, text: bytes) -> bool:
         """See ``Finder``."""
         return any(literal in text for literal in self._literals)
+
+
+def _in_json(literals: list[bytes]) -> bool:
+    return all(32 <= byte < 127 and byte not in b'"\\/' for literal in literals for byte in literal)

@@ -46,6 +46,7 @@ class Scanner:
         self._unwrapper = unwrapper
         self._every = finder is None or unwrapper.modes.every_line
         self._joiner = Joiner() if unwrapper.modes.jsonl else None
+        self._skip = self._joiner is not None and finder is not None and finder.in_json
         self._nbsp = unwrapper.modes.nbsp
         self._buffer, self._view, self._end = self._reader.buffer, self._reader.view, 0
         self._starts: list[int] = []
@@ -198,44 +199,53 @@ class Scanner:
                 if self._finder is None or self._finder.holds(line.text):
                     self._deliver(line.number)
                     yield line
-            if not self._fetch():
+            if not self._fetch(skip=self._skip):
                 return
 
-    def _fetch(self) -> bool:
-        """Put the next physical line (perhaps as several, perhaps as none) on the queue; False at the end."""
+    def _fetch(self, skip: bool = False) -> bool:
+        """Put the next physical line (perhaps as several, perhaps as none) on the queue; False at the end.
+
+        ``skip`` leaves out JSON messages without a literal before they are parsed.
+        """
         while self._pos >= self._end:
             if not self._load():
                 return self._last_joined()
         self._moved = True
         line_end = self._buffer.find(_LF, self._pos, self._end)
         stop = line_end if line_end >= 0 else self._end
-        raw = bytes(self._view[self._pos : stop])
+        raw = bytes(self._view[self._pos : stop]).rstrip()
         number = self._newlines + 1
         if line_end >= 0:
             self._pos, self._newlines = line_end + 1, number
         else:
             self._pos = self._end
-        self._push(number, raw)
+        if self._joiner is None:
+            self._push(number, raw)
+            return True
+        for first, joined in self._joiner.feed(number, raw):
+            if not skip or (self._finder is not None and self._finder.holds(joined)):
+                self._push(first, joined)
         return True
 
     def _last_joined(self) -> bool:
         for number, joined in self._joiner.flush() if self._joiner is not None else ():
-            self._push_pieces(number, joined)
+            self._push(number, joined)
         return bool(self._queue)
-
-    def _push(self, number: int, raw: bytes) -> None:
-        if self._joiner is not None:
-            for first, joined in self._joiner.feed(number, raw.rstrip()):
-                self._push_pieces(first, joined)
-        else:
-            self._push_pieces(number, raw)
 
     def _frame(self, raw: bytes) -> list[bytes]:
         if SCREEN_NOTE not in self.source.notes:
             self.source.notes.append(SCREEN_NOTE)
         return first_frame(raw)
 
-    def _push_pieces(self, number: int, raw: bytes) -> None:
+    def _push(self, number: int, raw: bytes) -> None:
+        """Queue what one physical line (right-stripped) holds."""
+        if not (27 in raw or 13 in raw or 0 in raw or 8 in raw) and len(raw) <= LINE_BYTES:
+            line = self._unwrapper.line(number, raw)
+            if line is None:
+                self._queue.extend(self._unwrapper.extra)
+            else:
+                self._queue.append(line)
+            return
         if len(raw) > LINE_BYTES:
             self._cut_pieces += sum(1 for part in raw.split(b"\r") if len(part) > LINE_BYTES)
         for text in pieces(raw) if not is_screen(raw) else self._frame(raw):

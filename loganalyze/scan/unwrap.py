@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-
+from loganalyze.scan.firsts import CAPITAL, DIGIT, OTHER, WORD, Prefix, first_classes, is_plain, peel_table
 from loganalyze.scan.line import Line, Wrap
-from loganalyze.scan.wrappers import FAMILIES
 from loganalyze.scan.wrappers.llama import parse_stamp
 from loganalyze.scan.wrappers.readers import READERS
-from loganalyze.scan.wrappers.stamps import iso_epoch
-from loganalyze.scan.wrappers.told import LEVELS, Context, Lazy, Modes, Peel, Told
+from loganalyze.scan.wrappers.stamps import ISO_STAMP, iso_epoch
+from loganalyze.scan.wrappers.told import LEVELS, Context, Lazy, Modes, Told
 
 # Kubernetes in compose in journald in a mail: real stacks have up to five.
 MAX_DEPTH = 10
 # Distinct processes remembered; each line of a process shares one ``Wrap``.
 MAX_WRAPS = 1024
 _BLANKS = b" \t"
+_NAMED = (DIGIT, WORD, CAPITAL)
 _LM_HEADER = Lazy(
     rb"([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2}) {1,2}\[(DEBUG|INFO|WARN|WARNING|ERROR)\]$"
 )
@@ -25,60 +23,8 @@ _BOLD = Lazy(rb"\*\*(?=[0-9.])|(?<=[0-9%])\*\*")
 _LETTERS = {letter.encode() + b" ": letter for letter in "IWED"}
 
 
-# What the first byte of a line can mean: nothing to peel, a word (only a container's name would be peeled), a word
-# that may also be a month, a weekday or a level, a digit, or anything else.
-_PLAIN, _WORD, _CAPITAL, _DIGIT, _OTHER = range(5)
-_LEVEL_WORDS = frozenset((b"INFO", b"WARN", b"ERRO", b"DEBU", b"CRIT"))
+# Prefixes remembered; a journal has one for each process and second.
 MAX_PREFIXES = 512
-
-
-@cache
-def _table() -> tuple[tuple[Peel, ...], ...]:
-    """Peels to try, by first byte."""
-    table: list[list[Peel]] = [[] for _ in range(256)]
-    for family in FAMILIES:
-        for firsts, peel in import_module(f"loganalyze.scan.wrappers.{family}").PEELS:
-            for first in firsts:
-                table[first].append(peel)
-    return tuple(tuple(peels) for peels in table)
-
-
-@cache
-def _classes() -> bytes:
-    """Class of each first byte."""
-    classes = bytearray(_OTHER if peels or first in READERS else _PLAIN for first, peels in enumerate(_table()))
-    for letter in b"abcdefghijklmnopqrstuvwxyzBGHKLPQRUVXYZ":
-        classes[letter] = _WORD
-    for letter in b"ACDEFIJMNOSTW":
-        classes[letter] = _CAPITAL
-    for digit in b"0123456789":
-        classes[digit] = _DIGIT
-    for blank in b" \t\x0b\x0c":
-        classes[blank] = _OTHER
-    return bytes(classes)
-
-
-def is_plain(text: bytes, kind: int) -> bool:
-    """Cheap proof that ``text``, of class ``kind``, has no wrapper; False where it would take a closer look."""
-    if kind == _CAPITAL:
-        if text[1:2] == b" " or text[3:4] == b" " or text[:4] in _LEVEL_WORDS:
-            return False
-    elif kind != _WORD:
-        return kind == _PLAIN
-    end = text.find(32, 2)
-    # A container's name ends with its number.
-    return not (end > 0 and 48 <= text[end - 1] <= 57) and not text.startswith((b"time=", b"t|"))
-
-
-class Prefix:
-    """What a stack of wrappers in front of lines tells; all lines of one second of a journal share it."""
-
-    __slots__ = ("llama", "plain", "told", "wrap")
-
-    def __init__(self, told: Told, wrap: Wrap | None) -> None:
-        self.told = told
-        self.wrap = wrap
-        self.llama = self.plain = 0
 
 
 class Unwrapper:
@@ -91,8 +37,9 @@ class Unwrapper:
         self.kinds: dict[tuple[str, ...], int] = {}
         self.plain_stamps = 0
         self._context = Context(self.modes, mtime_s)
-        self._table = _table()
-        self._classes = _classes()
+        self._named = self.modes.compose
+        self._table = peel_table()
+        self._classes = first_classes()
         self._prefixes: dict[bytes, Prefix] = {}
         self._wraps: dict[tuple[object, ...], Wrap] = {}
         self._header: tuple[float, str, str] | None = None
@@ -101,7 +48,6 @@ class Unwrapper:
             or self.modes.lmstudio
             or self.modes.editor
             or self.modes.diff
-            or self.modes.compose
             or self.modes.bullets
             or self.modes.every_line
         )
@@ -110,25 +56,25 @@ class Unwrapper:
         """The line of ``text`` (cleaned, right-stripped); None when ``extra`` holds several or no lines."""
         if self._quick and text:
             kind = self._classes[text[0]]
-            if kind == _DIGIT:
+            if kind == DIGIT:
                 found = parse_stamp(text)
                 if found is not None:
                     at = found[1]
                     letter = _LETTERS.get(text[at : at + 2])
-                    if letter is not None:
+                    if letter is not None and text[-1] != 96:
                         self.plain_stamps += 1
                         return Line(number, text[at + 2 :], found[0], letter)
-            elif text[-1] != 96 and is_plain(text, kind):
+            elif text[-1] != 96 and not self._named and is_plain(text, kind):
                 return Line(number, text)
-            elif kind == _OTHER and text[0] == 32 and text[-1] != 96:
+            elif kind == OTHER and not self._named and text[0] == 32 and text[-1] != 96:
                 core = text.lstrip(_BLANKS)
                 if is_plain(core, self._classes[core[0]]):
                     return Line(number, text)
-            prefix = self._prefix(text)
-            if prefix is not None:
+            line = self._contained(number, text, kind) if kind in _NAMED else None
+            if line is None and (prefix := self._prefix(text)) is not None:
                 line = self._behind(number, text[prefix[0] :], prefix[1])
-                if line is not None:
-                    return line
+            if line is not None:
+                return line
         return self._slow(number, text)
 
     def _prefix(self, text: bytes) -> tuple[int, Prefix] | None:
@@ -137,28 +83,59 @@ class Unwrapper:
         if end < 3:
             return None
         if text[end : end + 1] == b"[":
-            end = text.find(b"] ", end + 4, end + 9) + 2 or end
-            if end < 3 or end == 1:
-                return None
-        head = text[:end]
+            port = text.find(b"] ", end + 4, end + 9)
+            end = port + 2 if port > 0 else end
+        known = self._known(text[:end])
+        return None if known is None else (end, known)
+
+    def _known(self, head: bytes) -> Prefix | None:
+        """What ``head`` tells if it is wrappers to its end."""
         known = self._prefixes.get(head)
         if known is None:
             told = Told(self._context)
-            if self._peel(head + b"x", told) != b"x":
+            if head and self._peel(head + b"x", told) != b"x":
                 return None
             if len(self._prefixes) >= MAX_PREFIXES:
                 self._forget()
             known = self._prefixes[head] = Prefix(told, self._wrap(told))
-        return end, known
+        return known
 
     def _forget(self) -> None:
         """Drop the prefixes, keep their counts."""
         for prefix in self._prefixes.values():
-            kinds = tuple(prefix.told.kinds)
-            self.kinds[kinds] = self.kinds.get(kinds, 0) + prefix.plain
-            kinds += ("llama",)
-            self.kinds[kinds] = self.kinds.get(kinds, 0) + prefix.llama
+            for kinds, count in prefix.counts():
+                if count and kinds:
+                    self.kinds[kinds] = self.kinds.get(kinds, 0) + count
         self._prefixes.clear()
+
+    def _contained(self, number: int, text: bytes, kind: int) -> Line | None:
+        """``llama-1  | 2024-05-01T12:34:56.789012345Z 0.00.035.064 I ...``, with or without the container's name."""
+        bar = text.find(b"| ", 2, 64) + 2 if kind != DIGIT else 0
+        if bar == 1 or text[bar + 10 : bar + 11] != b"T":
+            return None
+        end = text.find(b"Z ", bar + 19, bar + 31) + 2
+        found = parse_stamp(text[end : end + 24]) if end > 1 else None
+        stamp = ISO_STAMP.match(text, bar) if found is not None else None
+        prefix = self._known(text[:bar]) if stamp is not None and stamp.end() == end - 1 else None
+        if found is None or stamp is None or prefix is None or text[-1] == 96 or prefix.told.stamp is not None:
+            return None
+        at = end + found[1]
+        letter = _LETTERS.get(text[at : at + 2])
+        parts = iso_epoch(*stamp.groups())
+        if letter is None or parts is None:
+            return None
+        prefix.docker += 1
+        return Line(
+            number,
+            text[at + 2 :],
+            found[0],
+            letter,
+            prefix.wrap,
+            parts[0],
+            parts[1],
+            stamp[0].decode(),
+            prefix.told.tag,
+        )
 
     def _behind(self, number: int, rest: bytes, prefix: Prefix) -> Line | None:
         """The line behind a known prefix, when it is llama.cpp's or plain."""
@@ -166,7 +143,7 @@ class Unwrapper:
             return None
         told = prefix.told
         kind = self._classes[rest[0]]
-        if kind == _DIGIT:
+        if kind == DIGIT:
             found = parse_stamp(rest)
             letter = _LETTERS.get(rest[found[1] : found[1] + 2]) if found is not None else None
             if found is None or letter is None:
@@ -183,7 +160,7 @@ class Unwrapper:
                 told.stamp,
                 told.tag,
             )
-        if not is_plain(rest, kind):
+        if self._named or not is_plain(rest, kind):
             return None
         prefix.plain += 1
         return Line(number, rest, told.t_s, told.level, prefix.wrap, told.epoch_s, told.zone, told.stamp, told.tag)

@@ -7,4 +7,4 @@ bytes; it returns the text without its wrapper and notes on ``told`` what the wr
 
 from __future__ import annotations
 
-FAMILIES: tuple[str, ...] = ("llama", "paste", "bare", "stamped", "bracket", "container", "jsonlog")
+FAMILIES: tuple[str, ...] = ("llama", "stamped", "paste", "bare", "bracket", "container", "jsonlog")
