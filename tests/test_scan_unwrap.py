@@ -327,7 +327,8 @@ def test_several_wrappers_name_the_source() -> None:
 PARTS = st.sampled_from(
     ["Nov 30 17:02:35 ", "host llama-server[4211]: ", "[42027] ", "0.38.239.664 I ", "12.38.239.664 W ", "llama-1  | ",
      "2024-05-01T12:34:56.789Z ", "2024-05-01T12:34:56.789Z 0.38.239.664 I ",
-     "llama-1  | 2024-05-01T12:34:56.5Z 0.38.239.664 I ", "> ", " ", "slot print_timing: id 3 | task 0 | ", "INFO ", "time=2024-09-02T18:11:05Z ",
+     "llama-1  | 2024-05-01T12:34:56.5Z 0.38.239.664 I ", "> ", " ", "slot print_timing: id 3 | task 0 | ", "INFO ",
+     "time=2024-09-02T18:11:05Z ",
      "I ", "eval time = 5", "{", "[", "]: ", "`", "x-1 ", "Mon ", "task 7-1 | ", "[1697000000] ", "t", "- ", "", "main: "]
 )  # fmt: skip
 
