@@ -136,14 +136,15 @@ def test_fallback_finds_the_same_lines(data: bytes, literals: list[bytes]) -> No
     assert fast.holds(data) == plain.holds(data)
 
 
-def test_many_literals_are_searched_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    literals = tuple(b"literal %03d;" % n for n in range(100))
-    data = b"".join(b"x literal %03d; y\nnothing\n" % n for n in range(100))
+@pytest.mark.parametrize(("count", "copies"), [(2, 1), (18, 1), (60, 1), (300, 1), (300, 40)])
+def test_many_literals(count: int, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    literals = tuple(b"literal %03d;" % n for n in range(count))
+    data = b"".join(b"x literal %03d; y\nnothing\n" % n for n in range(count)) * copies
     _, fast = scan_of(data, literals)
     monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     _, plain = scan_of(data, literals)
     assert [told(x) for x in fast] == [told(x) for x in plain]
-    assert [x.number for x in fast] == list(range(1, 200, 2))
+    assert [x.number for x in fast] == list(range(1, 2 * count * copies, 2))
 
 
 @pytest.mark.parametrize("literal", [b"", b"ab", b"abc\n", b"a\rb"])

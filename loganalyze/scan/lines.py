@@ -260,7 +260,7 @@ def scan(source: Opened, literals: Sequence[bytes]) -> Scanner:
     """Lines of ``source`` that hold one of ``literals`` (case-sensitive, 3 bytes or more each)."""
     unwrapper = _unwrapper(source)
     extra = LM_LITERALS if unwrapper.modes.lmstudio else ()
-    return Scanner(source, make_finder((*literals, *extra)), unwrapper)
+    return Scanner(source, make_finder((*literals, *extra), small=source.whole), unwrapper)
 
 
 def all_lines(source: Opened) -> Scanner:
