@@ -124,6 +124,8 @@ class Devices:
         self._run_fact("seed", fields["number"], line)
 
     def on_threadpool(self, fields: Fields, line: Line) -> None:
+        # Printed once the context stands; the end of fit is hidden by default since 2026-05.
+        self.loads.fitting(False)
         self.state.run.setup.n_threads = fields["n_threads"]
 
     def on_system_info(self, fields: Fields, line: Line) -> None:

@@ -163,7 +163,7 @@ class Fit:
         self._publish(row, line)
 
     def _publish(self, row: dict[str, Any], line: Line) -> None:
-        planned = self.loads.is_fitting or not self.loads.has_run
+        planned = not self.state.run.requests and (self.loads.is_fitting or not self.loads.has_run)
         self._fact("memory_table", list(self._rows), line)
         self._fact("memory_table_planned", planned, line)
         left = [other["unaccounted_mib"] for other in self._rows if other["unaccounted_mib"] is not None]

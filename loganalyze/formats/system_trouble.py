@@ -3,7 +3,8 @@
 
 Events: ``kernel_oom`` (``process``, ``pid``, ``rss_mib`` = anonymous plus file pages, ``cgroup``: a limit, not the whole
 machine), ``killed`` (SIGKILL), ``exit`` (``status``), ``error`` (crashes with ``signal``, ``xid``). One kill prints
-several lines and counts once. Kernel and service lines belong to the run they are about, not to one of their own. Sizes in kB are KiB.
+several lines and counts once. Kernel and service lines belong to the run they are about, not to one of their own. Sizes
+in kB are KiB.
 """
 
 from __future__ import annotations

@@ -294,6 +294,16 @@ RULES: tuple[dict[str, Any], ...] = (
         'until': None,
     },
     {
+        'name': 'vocab_eog',
+        'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+printing\\ all\\ EOG\\ tokens:[ \\t]*+\\Z',
+        'fields': (),
+        'literals': (b'printing all EOG tokens:',),
+        'anywhere': False,
+        'heads': (),
+        'since': None,
+        'until': None,
+    },
+    {
         'name': 'load_mode',
         'pattern': '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loading\\ model\\ tensors,\\ this\\ can\\ take\\ a\\ while\\.\\.\\.\\ \\((?:[ \\t]*+load_mode[ \\t]*+=[ \\t]*+(?P<mode>(?>[a-z_+-]+))|[ \\t]*+mmap[ \\t]*+=[ \\t]*+(?P<mmap>(?>(?:true|false|yes|no|0|1)\\b))(?:[ \\t]*+,[ \\t]*+direct_io[ \\t]*+=[ \\t]*+(?P<direct_io>(?>(?:true|false|yes|no|0|1)\\b)))?)[ \\t]*+\\)[ \\t]*+\\Z',
         'fields': (('mode', 'mode', 'str'), ('mmap', 'mmap', 'str'), ('direct_io', 'direct_io', 'str')),
