@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import pytest
-
 from builders import bare, event, gpu, host, request, run, samples, timed
+
 from loganalyze.findings import CAUSES
 from loganalyze.findings.answers import VERDICT_OF
 from loganalyze.findings.facts import measure

@@ -27,7 +27,9 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         if _suspicious(facts, limits):
             return cant_tell(CAUSE, "the CPU computes by choice, but this slowly only when memory runs out",
                              record.memory(facts))  # fmt: skip
-        return _made(facts, f"the CPU computes by choice ({place.by_choice})", "high")
+        watched = facts.host is not None and facts.host.swap_in_max_kib_s is not None
+        sure = watched or (rate is not None and rate >= limits.writing_slow_tps)
+        return _made(facts, f"the CPU computes by choice ({place.by_choice})", "high" if sure else "medium")
     if place.weights in ("device", "split") or facts.gpu_meant:
         return clear(CAUSE, "a GPU is in use or meant to be")
     backend = (facts.run.backend or "").upper()

@@ -96,6 +96,8 @@ def _fitted(facts: Facts) -> Finding | None:
 
 def _inferred(facts: Facts, limits: Thresholds) -> Finding:
     place = facts.place
+    if place.kv_on_host:
+        return clear(CAUSE, "the cache in host memory explains what the processor does")
     busy, idle = signs.host_computes(facts, limits), signs.gpu_idle(facts, limits)
     slow = signs.abnormal(facts, limits)
     on_card = (facts.gpu.total("grown_mib") or 0.0) > 100 if facts.gpu else False
@@ -103,7 +105,11 @@ def _inferred(facts: Facts, limits: Thresholds) -> Finding:
     strong = busy is True and on_card and (idle is True or slow is True)
     if strong or (busy is True and partial and signs.proven_fast(facts, limits) is not True):
         return _by_signs(facts, limits, "high" if strong and (idle or partial) else "medium")
-    if busy is not False and on_card and idle is True and slow is True and not facts.reserves:
+    rate = facts.writing_tps
+    sluggish = slow is True or (slow is None and rate is not None and rate < limits.writing_fast_tps)
+    if busy is not False and on_card and idle is True and sluggish and facts.llama_like:
+        return _by_signs(facts, limits, "medium")
+    if busy is True and facts.gpu_meant and sluggish and not place.ignored:
         return _by_signs(facts, limits, "medium")
     if signs.proven_fast(facts, limits):
         return clear(CAUSE, "the rate is that of a model wholly on the card")

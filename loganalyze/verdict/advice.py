@@ -179,7 +179,7 @@ def _healthy(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
     share = facts.timing.writing.share
     if share is not None and share >= limits.half_share and (facts.timing.write_max_ms or 0) > 5000:
         return "Nothing is wrong. For shorter waits lower the output limit (-n) first, the quantisation next."
-    if share is not None and share <= 1 - limits.half_share and (facts.timing.ttft_max_ms or 0) > 3000:
+    if share is not None and share < limits.half_share and (facts.timing.ttft_max_ms or 0) > 3000:
         return "Nothing is wrong. For a faster first token shorten the prompt or reuse its beginning."
     return None
 
