@@ -117,7 +117,8 @@ def test_matcher_and_rules_agree() -> None:
     for _ in range(2):
         for grammar, name, text in ALL:
             found = matcher.match(text.encode())
-            assert found is not None and found.rule.full == f"{grammar}.{name}", text
+            assert found is not None, text
+            assert found.rule.full == f"{grammar}.{name}", text
     assert matcher.match(b"eval time of a model that speaks of eval time = 12") is None
     assert matcher.match(b"eval time of a model that speaks of eval time = 13") is None
 

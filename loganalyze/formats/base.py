@@ -27,9 +27,11 @@ Fields = dict[str, Any]
 Handler = Callable[[Fields, "Line"], None]
 T = TypeVar("T")
 
-# Threads write stamps up to some milliseconds out of order; a clock that falls back further and close to 0 is new.
+# Threads write stamps up to some milliseconds out of order; a clock that falls back further is that of another process.
 RESTART_DROP_S = 2.0
-RESTART_BELOW_S = 2.0
+OUT_OF_ORDER_S = 0.05
+# Processes that write into one file at once take turns within so many lines; one silent for longer is over.
+LANE_LINES = 100
 # A wall clock that falls back further than any correction of it is that of another log pasted behind.
 WALL_DROP_S = 3600.0
 # Pairs of inner and outer time kept for the median; more do not make it better.
@@ -45,11 +47,12 @@ _FOLDED = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval
 class Stream:
     """One process inside a source: its current run and where its clock is."""
 
-    __slots__ = ("anchors", "closed", "first_line", "first_s", "marks", "run", "t_s", "wall_s", "zone")
+    __slots__ = ("anchors", "closed", "first_line", "first_s", "last_line", "marks", "run", "t_s", "wall_s", "zone")
 
     def __init__(self) -> None:
         self.run: Run | None = None
         self.first_line: int | None = None
+        self.last_line = 0
         self.first_s: float | None = None
         self.t_s: float | None = None
         self.marks: set[str] = set()
@@ -73,8 +76,9 @@ class LogState:
         """The line that is being handled was a JSON object of the server."""
         self.dialects: dict[str, int] = {}
         self._streams: dict[Any, Stream] = {}
+        self._lanes: dict[Any, list[Stream]] = {}
         self._key: Any = None
-        self._stream = self._streams[None] = Stream()
+        self._stream = self._first_stream(None)
         self._line: Line | None = None
         self._zero: float | None = None
         self._zone: str | None = None
@@ -87,22 +91,45 @@ class LogState:
         key = None if wrap is None else (wrap.host, wrap.process, wrap.pid, wrap.port, wrap.container)
         if key != self._key:
             self._key = key
-            self._stream = self._streams.get(key) or self._streams.setdefault(key, Stream())
+            self._stream = self._streams.get(key) or self._first_stream(key)
         self._line = line
         stream = self._stream
         t_s, epoch = line.t_s, line.epoch_s
         if t_s is not None:
             last = stream.t_s
-            if last is not None and t_s < RESTART_BELOW_S and last - t_s > RESTART_DROP_S and stream.run is not None:
-                self.start_run()
+            if last is not None and (last - t_s > RESTART_DROP_S or len(self._lanes[key]) > 1):
+                stream = self._stream = self._streams[key] = self._lane(key, t_s, line.number)
             stream.t_s = t_s
             if epoch is not None and len(stream.anchors) < MAX_ANCHORS:
                 stream.anchors.append(epoch - t_s)
                 stream.zone = line.zone
         elif epoch is not None:
             self.stamp(line, epoch, line.zone)
+        stream.last_line = line.number
         if stream.first_line is None:
             stream.first_line, stream.first_s = line.number, line.t_s
+
+    def _first_stream(self, key: Any) -> Stream:
+        stream = self._streams[key] = Stream()
+        self._lanes[key] = [stream]
+        return stream
+
+    def _lane(self, key: Any, t_s: float, number: int) -> Stream:
+        """The process whose clock ``t_s`` continues: the nearest one still at work, else a new one."""
+        lanes = self._lanes[key]
+        found: Stream | None = None
+        for lane in lanes:
+            if lane.t_s is None or lane.closed or number - lane.last_line > LANE_LINES:
+                continue
+            if t_s >= lane.t_s - OUT_OF_ORDER_S and (found is None or found.t_s is None or lane.t_s > found.t_s):
+                found = lane
+        if found is not None:
+            return found
+        current = self._streams[key]
+        if current.t_s is not None and current.t_s - t_s <= RESTART_DROP_S:
+            return current
+        lanes.append(Stream())
+        return lanes[-1]
 
     def done(self, line: Line) -> None:
         """``line`` has been handled: it belongs to the run that is current now."""
@@ -213,8 +240,8 @@ class LogState:
         """End of the source: all runs that say anything, clocks settled."""
         for finish in self._finishers:
             finish()
-        for stream in self._streams.values():
-            if stream.run is not None:
+        for lanes in self._lanes.values():
+            for stream in lanes:
                 self._settle_clock(stream)
         if self.dialects:
             self.source.dialect = max(self.dialects, key=lambda name: self.dialects[name])
@@ -238,7 +265,6 @@ class LogState:
             clock.kind = "absolute"
             clock.first_epoch_s, clock.zone = self._zero, self._zone
         stream.anchors = []
-        stream.t_s = None
 
 
 def fold(run: Run) -> None:

@@ -61,8 +61,7 @@ class Blocks:
         if self.role == "draft":
             self.fact("draft_load_ms", value, line)
             return
-        worked = self._request is not None and self._rank >= ORDER["eval"]
-        if run.load_ms is not None and value != run.load_ms and worked:
+        if run.load_ms is not None and value != run.load_ms and run.requests:
             held = self._held
             self.state.start_run()
             self._sync()
@@ -114,7 +113,7 @@ class Blocks:
                 request.lines["sample"] = number
             else:
                 self.state.run.facts |= {"samplers_ms": data["ms"], "samplers_tokens": data["tokens"]}
-                self.state.run.fact_lines["samplers_ms"] = number
+                self.state.run.fact_lines |= {"samplers_ms": number, "samplers_tokens": number}
         self._held = []
         return request
 
