@@ -5,6 +5,7 @@ Lines of a block come in one order in every build, so a line that is not further
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.llama_books import Books
@@ -185,7 +186,7 @@ class Blocks:
 
     def unaccounted(self, ms: float, pct: float, line: Line) -> None:
         """Total less all that was measured."""
-        self.take("unaccounted", line).unaccounted_ms = ms
+        self.take("unaccounted", line).unaccounted_ms = ms if isfinite(ms) else None
         self.fact("unaccounted_pct", pct, line)
 
     def graphs(self, count: int, line: Line) -> None:

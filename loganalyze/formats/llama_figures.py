@@ -12,11 +12,18 @@ from loganalyze.model.records import RateSample, Request
 
 # Progress lines kept per request; more are thinned out evenly, which keeps the first and the course.
 MAX_SAMPLES = 256
+# No run of a local model comes near this; a larger number is a wrapped or damaged one.
+MAX_TOKENS = 10**12
 
 
 def time_ms(value: float | None) -> float | None:
     """A printed time, or None when it is none (nan, negative: the server subtracted a stamp it never took)."""
     return value if value is not None and isfinite(value) and value >= 0 else None
+
+
+def count(value: int | None) -> int | None:
+    """A printed number of tokens, or None when it cannot be one."""
+    return value if value is not None and 0 <= value <= MAX_TOKENS else None
 
 
 def rate(tps: float | None, tokens: int | None, ms: float | None) -> float | None:
@@ -28,7 +35,7 @@ def rate(tps: float | None, tokens: int | None, ms: float | None) -> float | Non
 
 def set_prompt(request: Request, ms: float | None, tokens: int | None, tps: float | None, line: int) -> None:
     """The prompt half: ``tokens`` computed now, cached ones left out."""
-    ms = time_ms(ms)
+    ms, tokens = time_ms(ms), count(tokens)
     request.prompt_tokens = tokens
     request.prompt_ms = ms if ms or tokens is None or tokens <= 1 else None
     request.prompt_tps = rate(tps, tokens, ms)
@@ -41,7 +48,7 @@ def set_eval(request: Request, ms: float | None, tokens: int | None, tps: float 
 
     ``eval_tokens`` is what the printed rate was divided by: builds of 2026 leave the first token out.
     """
-    ms = time_ms(ms)
+    ms, tokens = time_ms(ms), count(tokens)
     request.output_tokens = tokens
     request.eval_ms = ms
     request.eval_tps = rate(tps, tokens, ms)
@@ -60,6 +67,8 @@ def set_runs(request: Request, ms: float | None, runs: int, tps: float | None, l
     """
     ms = time_ms(ms)
     request.lines["eval"] = line
+    if count(runs) is None:
+        return
     if ms == 0 and runs <= 1:
         request.eval_ms, request.eval_tokens = 0.0, 0
         return
@@ -72,6 +81,7 @@ def set_runs(request: Request, ms: float | None, runs: int, tps: float | None, l
 
 def add_sample(request: Request, sample: RateSample) -> None:
     """Add a progress line."""
+    sample.tokens = count(sample.tokens)
     request.samples.append(sample)
     if len(request.samples) > MAX_SAMPLES:
         del request.samples[1::2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loganalyze.formats.llama_books import Books
-from loganalyze.formats.llama_figures import rate
+from loganalyze.formats.llama_figures import rate, time_ms
 
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
@@ -34,11 +34,12 @@ class Kobold:
         request = self.state.request(line, end_s=line.t_s, n_ctx_used=f.get("n_ctx_used"))
         request.prompt_tokens = self._prompt_tokens
         request.output_tokens = request.eval_tokens = f.get("output_tokens", self._output_tokens)
-        request.prompt_ms, request.eval_ms = round(f["prompt_s"] * 1000, 3), round(f["eval_s"] * 1000, 3)
-        request.ttft_ms = round(request.prompt_ms + f.get("init_s", 0) * 1000, 3) or None
+        request.prompt_ms, request.eval_ms = _ms(f["prompt_s"]), _ms(f["eval_s"])
+        if request.prompt_ms is not None:
+            request.ttft_ms = round(request.prompt_ms + (_ms(f.get("init_s", 0)) or 0), 3) or None
         request.prompt_tps = rate(_tps(f, "prompt"), request.prompt_tokens, request.prompt_ms)
         request.eval_tps = rate(_tps(f, "eval"), request.output_tokens, request.eval_ms)
-        request.total_ms = round(f["total_s"] * 1000, 3)
+        request.total_ms = _ms(f["total_s"])
         if request.end_s is not None:
             request.start_s = request.end_s - f["total_s"]
         if self._draft is not None:
@@ -70,6 +71,10 @@ class Kobold:
     def banner(self, f: Fields, line: Line) -> None:
         run = self.state.opening("kobold")
         run.engine, run.version = ENGINE, f["version"]
+
+
+def _ms(seconds: float) -> float | None:
+    return time_ms(round(seconds * 1000, 3))
 
 
 def _tps(f: Fields, half: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loganalyze.formats.llama_block import Blocks
-from loganalyze.formats.llama_figures import rate, set_prompt
+from loganalyze.formats.llama_figures import count, rate, set_prompt, time_ms
 
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
@@ -45,8 +45,8 @@ class Tools:
             request = self.state.request(line)
             self.blocks.begin_spec(request)
         ms = round(f["decoded_s"] * 1000, 3)
-        request.output_tokens = request.eval_tokens = f["decoded_tokens"]
-        request.eval_ms, request.eval_tps = ms, rate(f["decoded_tps"], f["decoded_tokens"], ms)
+        request.output_tokens = request.eval_tokens = count(f["decoded_tokens"])
+        request.eval_ms, request.eval_tps = time_ms(ms), rate(f["decoded_tps"], f["decoded_tokens"], ms)
         request.complete = True
         request.lines["eval"] = line.number
 
@@ -72,7 +72,9 @@ class Tools:
         seconds, tokens = f["decoded_s"], f["decoded_tokens"]
         for name, value in (("tokens", tokens), ("s", seconds), ("tps", f["decoded_tps"])):
             self.blocks.fact(f"decoded_{name}", value, line)
-        request = self.state.request(line, output_tokens=tokens, total_ms=round(seconds * 1000, 3), end_to_end_tps=True)
+        request = self.state.request(
+            line, output_tokens=tokens, total_ms=time_ms(round(seconds * 1000, 3)), end_to_end_tps=True
+        )
         request.eval_tps = rate(f["decoded_tps"], tokens, seconds)
         request.lines["eval"] = line.number
         self.blocks.begin_simple(request)
@@ -82,8 +84,8 @@ class Tools:
         self.blocks.books.name_engine()
         self.state.dialect("parallel")
         request = self.state.request(line, slot=f["client"], task=f["sequence"], end_to_end_tps=True, end_s=line.t_s)
-        request.prompt_tokens, request.output_tokens = f["prompt_tokens"], f["output_tokens"]
-        request.total_ms = round(f["total_s"] * 1000, 3)
+        request.prompt_tokens, request.output_tokens = count(f["prompt_tokens"]), count(f["output_tokens"])
+        request.total_ms = time_ms(round(f["total_s"] * 1000, 3))
         request.eval_tps = rate(f["tps"], f["output_tokens"], f["total_s"])
         request.lines["total"] = line.number
 

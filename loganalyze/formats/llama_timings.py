@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats import llama_kobold, llama_spec
 from loganalyze.formats.llama_block import Blocks
+from loganalyze.formats.llama_figures import count, rate, time_ms
 from loganalyze.formats.llama_text import Text
 
 if TYPE_CHECKING:
@@ -87,10 +88,11 @@ class Timings:
         request = self.blocks.take("predict", line)
         request.prompt_tokens = self.state.run.facts.get("prompt_tokens_printed")
         request.end_to_end_tps = True
-        request.eval_ms, per_token = f["predict_ms"], f["ms_per_token"]
-        if per_token > 0:
-            request.eval_tokens = round(f["predict_ms"] / per_token)
-            request.eval_tps = 1000 / per_token if request.eval_tokens > 1 else None
+        ms, per_token = time_ms(f["predict_ms"]), time_ms(f["ms_per_token"])
+        request.eval_ms = ms
+        if ms is not None and per_token:
+            request.eval_tokens = count(round(ms / per_token))
+            request.eval_tps = rate(1000 / per_token, request.eval_tokens, ms)
         request.complete = True
         request.lines["eval"] = line.number
 
