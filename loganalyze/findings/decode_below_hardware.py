@@ -17,6 +17,8 @@ from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Confidence, Finding
 
 CAUSE = "decode_below_hardware"
+FAR_BELOW = 0.2
+"""So far below paging and spill come to mind first; without captures of card and host they are not ruled out."""
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:
@@ -33,9 +35,13 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if ratio >= healthy:
         return clear(CAUSE, text, value=ratio, unit="ratio", threshold=healthy)
     slow = signs.abnormal(facts, limits)
+    if facts.expected.bound and not own and signs.host_computes(facts, limits) is True:
+        return clear(CAUSE, "the processor does a part of the work; what is on the card says nothing")
     if slow and not own and facts.gpu is None and facts.place.weights == "unknown" and facts.llama_like:
         return cant_tell(CAUSE, text + "; whether all layers are on the card is not known", record.load(facts))
-    confidence: Confidence = "high" if own else "low" if facts.expected.bound else "medium"
+    unwatched = facts.gpu is None or facts.host is None or facts.host.swap_in_max_kib_s is None
+    doubtful = facts.expected.bound or (ratio < FAR_BELOW and unwatched)
+    confidence: Confidence = "high" if own else "low" if doubtful else "medium"
     return finding(
         CAUSE, "critical" if slow else "warning", text, value=ratio, unit="ratio",
         threshold=limits.baseline_abnormal_ratio if own else limits.decode_abnormal_ratio,

@@ -141,9 +141,18 @@ def measure(run: Run, limits: Thresholds, baseline: Mapping[str, Any] | None = N
     facts = Facts(run, timing, place, measure_process(run), expected, gpu, host, measure_changes(run, timing, limits))
     for event in run.events:
         facts.events.setdefault(event.kind, []).append(event)
-    timing.writing.expected_tps = facts.decode_expected
-    timing.reading.expected_tps = facts.reading_expected
+    _expectations(facts, limits)
     return facts
+
+
+def _expectations(facts: Facts, limits: Thresholds) -> None:
+    """Expected rates for the report; none where only a part of the weights is known to be on the card."""
+    from loganalyze.findings.signs import host_computes
+
+    partly = facts.expected.bound and host_computes(facts, limits) is not False and not facts.expected.base_write_tps
+    if not partly or (facts.decode_ratio or 0.0) >= limits.decode_abnormal_ratio:
+        facts.timing.writing.expected_tps = facts.decode_expected
+        facts.timing.reading.expected_tps = facts.reading_expected
 
 
 def _telemetry(run: Run) -> tuple[GpuFacts | None, HostFacts | None]:

@@ -36,7 +36,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         evidence += eval_line(facts.timing.slow_write)
         harmless = signs.proven_fast(facts, limits) is True
         return finding(
-            CAUSE, "warning" if harmless else "critical", text, value=rate, unit="kib_s", threshold=limits.swap_in_kib_s,
+            CAUSE, "warning" if harmless else "critical", text, value=rate, unit="KiB/s", threshold=limits.swap_in_kib_s,
             explains_s=None if harmless else _lost(facts), evidence=evidence,
             confidence="high" if host.swap_in_rows >= 3 else "medium",
         )  # fmt: skip
@@ -70,7 +70,7 @@ def _suspect(facts: Facts, limits: Thresholds) -> Finding:
                 CAUSE, "critical",
                 f"{weights.active_gb:.1f} GB per token at {rate:.2g} t/s is {implied:.1f} GB/s, slower than any memory: "
                 "the weights come from swap or disk",
-                value=implied, unit="gb_s", threshold=limits.implied_gbs_low, evidence=eval_line(facts.timing.slow_write),
+                value=implied, unit="GB/s", threshold=limits.implied_gbs_low, evidence=eval_line(facts.timing.slow_write),
                 explains_s=_lost(facts), confidence="low", record=record.memory(facts),
             )  # fmt: skip
     return cant_tell(CAUSE, "no record of the host's paging during the run", record.memory(facts))

@@ -40,7 +40,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     return finding(
         CAUSE, "warning" if harmless else "critical",
         f"mapped weights are read from disk while answering: {read / 1024:.0f} MiB/s, {faults:.0f} major faults a second",
-        value=faults if by_faults else read, unit="per_s" if by_faults else "kib_s",
+        value=faults if by_faults else read, unit="per second" if by_faults else "KiB/s",
         threshold=limits.major_faults_s if by_faults else limits.block_in_kib_s,
         explains_s=signs.lost_seconds(facts) or (facts.timing.request_ms or 0.0) / 1000 or None,
         evidence=host_line(facts, f"block input {read / 1024:.0f} MiB/s") + eval_line(facts.timing.slow_write),
@@ -63,6 +63,6 @@ def _slow_load(facts: Facts, limits: Thresholds) -> Finding | None:
     line = line_of(facts.run, "load_ms", "load")
     return finding(
         CAUSE, "warning", f"loading took {load / 1000:.0f} s, {rate:.0f} MiB/s: a file reading problem, once per start",
-        value=rate, unit="mib_s", threshold=limits.load_rate_mib_s,
+        value=rate, unit="MiB/s", threshold=limits.load_rate_mib_s,
         evidence=[Evidence(facts.source, line, f"load time {load / 1000:.1f} s")],
     )  # fmt: skip

@@ -9,7 +9,7 @@ Known false positives: prompts of one or two batches, flash attention off with a
 
 from __future__ import annotations
 
-from loganalyze.findings import reading_signs
+from loganalyze.findings import reading_signs, signs
 from loganalyze.findings.answers import clear, finding, prompt_line, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
@@ -28,6 +28,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     own = facts.expected.base_read_tps is not None
     threshold = limits.baseline_abnormal_ratio if own else limits.prefill_abnormal_ratio
     ratio = rate / expected
+    if facts.expected.bound and not own and signs.host_computes(facts, limits) is True:
+        return clear(CAUSE, "the processor does a part of the work; what is on the card says nothing")
     if ratio >= threshold:
         return clear(CAUSE, f"reading at {tps(rate)}, {ratio * 100:.0f} % of expected", value=ratio, unit="ratio",
                      threshold=threshold)  # fmt: skip

@@ -36,7 +36,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     threshold = limits.ratio_low * (UNIFIED_PART if place.unified or _shared_memory(facts) else 1.0)
     ratio *= facts.expected.accepted
     if ratio >= threshold:
-        return clear(CAUSE, f"reading is {ratio:.0f} times as fast as writing", value=ratio, unit="ratio",
+        return clear(CAUSE, f"reading is {ratio:.0f} times as fast as writing", value=ratio, unit="times",
                      threshold=threshold, evidence=evidence)  # fmt: skip
     if facts.gpu_meant is None:
         return cant_tell(
@@ -48,7 +48,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     return finding(
         CAUSE, "critical" if felt else "warning",
         f"reading is only {ratio:.1f} times as fast as writing: prompts are not computed on the card", value=ratio,
-        unit="ratio", threshold=threshold, evidence=evidence, confidence="medium",
+        unit="times", threshold=threshold, evidence=evidence, confidence="medium",
         explains_s=(facts.timing.reading.ms or 0.0) / 1000 * (1 - ratio / (3 * threshold)),
     )  # fmt: skip
 

@@ -40,9 +40,7 @@ class Thresholds:
     cpu_doubt_tps: float = 1.0  # slower on a CPU: swap_nommap_8b_4 0.12, thrash_mmap_8b_2 0.2; a 70B at 40 GB/s does 1
     writing_steady_tps: float = 10.0  # comfortable reading; below it a CPU run is felt as slow
     writing_fast_tps: float = 20.0  # no placement in host memory was seen above it, but small models (ngl48_27b: 13)
-    half_share: float = (
-        0.5  # "most of the time"; the seconds beside it keep short waits out (plen4000_27b: 0.67, 1.3 s)
-    )
+    half_share: float = 0.5  # most of the time; seconds beside it keep short waits out (plen4000_27b 0.67, 1.3 s)
     # -- placement
     layers_partial_max: int = 24  # fewer than any model above 1.5B has (Llama-3.2-3B 28, Qwen2.5-3B 36)
     host_weights_share: float = 0.02  # embeddings of an 8B are 1.8 % of the device part (b6173_8b_r1)

@@ -25,14 +25,14 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         return clear(CAUSE, "threads and processors are not both known")
     ratio = threads / total
     if ratio < limits.threads_over:
-        return clear(CAUSE, f"{threads} threads on {total} processors", value=ratio, unit="ratio",
+        return clear(CAUSE, f"{threads} threads on {total} processors", value=ratio, unit="times",
                      threshold=limits.threads_over)  # fmt: skip
     computes = facts.place.weights in ("host", "split") or bool(facts.place.by_choice)
     ms = facts.timing.writing.ms
     line = line_of(facts.run, "n_threads", "system_info")
     return finding(
         CAUSE, "critical" if computes else "warning", f"{threads} threads on {total} processors", value=ratio,
-        unit="ratio", threshold=limits.threads_over, explains_s=ms / 1000 * (1 - 1 / ratio) if ms and computes else None,
+        unit="times", threshold=limits.threads_over, explains_s=ms / 1000 * (1 - 1 / ratio) if ms and computes else None,
         evidence=[Evidence(facts.source, line, f"n_threads = {threads} / {total}"), *eval_line(facts.timing.slow_write)],
         confidence="medium",
     )  # fmt: skip

@@ -18,6 +18,8 @@ from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Confidence, Evidence, Finding
 
 CAUSE = "vram_spill"
+DESKTOP_MIB = 512.0
+"""Windows keeps 0.5 to 1.5 GB of a card for the desktop, a CUDA context takes 0.3 to 0.6 GB."""
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:
@@ -39,6 +41,11 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         return _made(facts, slow is False and not _felt(facts, limits),
                      f"{gib(planned)} are planned on a card of {gib(total)}: the rest spills into host memory", planned,
                      total, evidence, "high" if slow else "medium")  # fmt: skip
+    tight = _tight(facts)
+    if tight is not None and slow and gpu is None and not facts.failed:
+        planned, have, evidence = tight
+        return _made(facts, False, f"{gib(planned)} are planned with {gib(have)} free, and writing is far below the card's "
+                     "rate: a spill into host memory is suspected", planned, have, evidence, "low")  # fmt: skip
     if _streams(facts, limits) and slow:
         return _made(facts, False, "the full card is busy, but its memory and the processor idle: data cross the bus",
                      None, None, gpu_line(facts, _activity(facts)), "medium")  # fmt: skip
@@ -70,6 +77,22 @@ def _overcommitted(facts: Facts) -> tuple[float, float, list[Evidence]] | None:
             return (
                 planned,
                 total,
+                [Evidence(b.source, b.line, f"{b.device} {b.kind} {b.mib:.0f} MiB") for b in buffers[:3]],
+            )
+    return None
+
+
+def _tight(facts: Facts) -> tuple[float, float, list[Evidence]] | None:
+    """Planned buffers of a device that leave nothing of what was free, less what a desktop and the driver take."""
+    if facts.place.unified:
+        return None
+    for device in facts.run.devices:
+        buffers = [b for b in facts.run.memory if b.device == device.id and not on_host(b.device)]
+        planned, have = sum(b.mib for b in buffers), device.free_mib or device.total_mib
+        if have and planned > have - DESKTOP_MIB:
+            return (
+                planned,
+                have,
                 [Evidence(b.source, b.line, f"{b.device} {b.kind} {b.mib:.0f} MiB") for b in buffers[:3]],
             )
     return None
