@@ -18,6 +18,7 @@ from loganalyze.grammar.source import RuleNotes, grammar_dir, grammar_text, note
 BLANK = r"[ \t]*+"
 TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal", "NUMBER": "number"}
 MIN_LITERAL = 3
+KEYS = ("name", "pattern", "fields", "literals", "anywhere", "heads", "since", "until")
 
 
 class GrammarError(Exception):
@@ -196,10 +197,11 @@ def write(name: str, folder: Path) -> Path:
 def render(name: str) -> str:
     """Source text of the derived module."""
     rows = [f"# Derived from grammars/{name}.lark by `python -m loganalyze.grammar.build`; do not edit."]
-    rows += ["# ruff: noqa", "from typing import Any", "", "RULES: tuple[dict[str, Any], ...] = ("]
+    rows += ["# ruff: noqa", "from typing import Any", "", f"# {', '.join(KEYS)}", "RULES: tuple[Any, ...] = ("]
     for spec in derive(name):
-        rows.append("    {")
-        rows += [f"        {key!r}: {value!r}," for key, value in spec.items()]
-        rows.append("    },")
+        # Constants alone: Python stores them ready made in the compiled module.
+        rows.append("    (")
+        rows += [f"        {spec[key]!r}," for key in KEYS]
+        rows.append("    ),")
     rows.append(")")
     return "\n".join(rows) + "\n"

@@ -13,6 +13,7 @@ _DIGITS = b"0123456789.-"
 _NUMBER = re.compile(rb"[0-9]+")
 # Literals are looked up by four of their bytes: one set operation in place of hundreds of searches a line.
 GRAM = 4
+MIN_LITERAL = 3
 # Beyond this length searching one by one is cheaper than cutting the text into grams.
 MAX_GRAM_BYTES = 4000
 # Starts tried per head of an ``anywhere`` rule, from the right: more copies of a head in one line are not log text.
@@ -68,17 +69,20 @@ class Rule:
         "until",
     )
 
-    def __init__(self, grammar: str, spec: dict[str, Any]) -> None:
+    def __init__(self, grammar: str, spec: tuple[Any, ...]) -> None:
+        """``spec`` is a row of a derived module."""
+        self.name: str
+        self.pattern: str
+        self.fields: tuple[tuple[str, str, str], ...]
+        self.literals: tuple[bytes, ...]
+        self.anywhere: bool
+        self.heads: tuple[bytes, ...]
+        self.since: str | None
+        self.until: str | None
+        (self.name, self.pattern, self.fields, self.literals) = spec[:4]
+        (self.anywhere, self.heads, self.since, self.until) = spec[4:]
         self.grammar = grammar
-        self.name: str = spec["name"]
         self.full = f"{grammar}.{self.name}"
-        self.pattern: str = spec["pattern"]
-        self.fields: tuple[tuple[str, str, str], ...] = spec["fields"]
-        self.literals: tuple[bytes, ...] = spec["literals"]
-        self.anywhere: bool = spec["anywhere"]
-        self.heads: tuple[bytes, ...] = spec.get("heads", ())
-        self.since: str | None = spec["since"]
-        self.until: str | None = spec["until"]
         self._match: Any = None
         self._plan: tuple[tuple[int, str, Callable[[bytes], Any]], ...] = ()
 
@@ -153,11 +157,14 @@ class Matcher:
     @property
     def literals(self) -> tuple[bytes, ...]:
         """Pre-selection literals, shortest cover: one that contains another is dropped."""
-        kept: list[bytes] = []
+        kept: dict[bytes, list[bytes]] = {}
+        found: list[bytes] = []
         for literal in sorted(self._by_literal, key=lambda x: (len(x), x)):
-            if not any(other in literal for other in kept):
-                kept.append(literal)
-        return tuple(kept)
+            starts = [literal[i : i + MIN_LITERAL] for i in range(len(literal) - MIN_LITERAL + 1)]
+            if not any(other in literal for start in starts for other in kept.get(start, ())):
+                kept.setdefault(literal[:MIN_LITERAL], []).append(literal)
+                found.append(literal)
+        return tuple(found)
 
     def match(self, text: bytes) -> Match | None:
         """The first rule that takes ``text``, or None."""
