@@ -7,7 +7,6 @@ measurements of ``fixtures/physics/measured.csv``; the guide is ``docs/causes.md
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -98,6 +97,8 @@ class Thresholds:
         values: dict[str, Any] = {}
         for name, value in overrides.items():
             if name not in known:
+                import difflib
+
                 near = difflib.get_close_matches(name, known, n=3)
                 hint = f"Did you mean {', '.join(near)}?" if near else "The table is in docs/thresholds.md."
                 raise UsageError(f"unknown threshold '{name}'", remedy=hint)

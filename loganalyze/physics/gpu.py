@@ -13,6 +13,7 @@ from functools import lru_cache
 from loganalyze.physics.tables import Gpu, gpus
 
 _GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
+_NUMBER = re.compile(r"[a-z]*\d[a-z0-9]*")
 _BACKEND = re.compile(r"^(?:CUDA|ROCm|Vulkan|SYCL|Metal|MTL|HIP|OpenCL|CANN)\d*\s*[:(]?\s*", re.IGNORECASE)
 _CPU_NAME = re.compile(
     r"\b(?:llvmpipe|swiftshader|lavapipe|Xeon|EPYC|Ryzen|Threadripper|Core\(?(?:TM)?\)?\s*i\d|Core Ultra)\b",
@@ -26,13 +27,17 @@ def recognise(name: str | None, total_mib: float | None = None) -> Gpu | None:
     if not name:
         return None
     text = _BACKEND.sub("", name.strip()) or name
-    found = [gpu for gpu in gpus() if gpu.pattern.search(text)]
-    if not found:
-        short = f"NVIDIA {text}"
-        found = [gpu for gpu in gpus() if gpu.pattern.search(short)]
+    found = _named(text) or _named(f"NVIDIA {text}")
     if not found or all(gpu.bandwidth_gbs is None and gpu.fp16_tflops is None for gpu in found):
         found = _by_gfx(text) or found
     return _nearest(found, total_mib)
+
+
+def _named(text: str) -> list[Gpu]:
+    """Rows that ``text`` names: those that share a model number with it are tried first."""
+    numbers = set(_NUMBER.findall(text.lower()))
+    likely = [gpu for gpu in gpus() if not numbers.isdisjoint(_NUMBER.findall(gpu.name.lower()))]
+    return [g for g in likely if g.named_in(text)] or [g for g in gpus() if g.named_in(text)]
 
 
 def is_software(name: str | None) -> bool:

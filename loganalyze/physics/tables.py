@@ -8,10 +8,10 @@ bandwidth in GB/s, dense FP16 and FP32 TFLOPS, PCIe link, compute capability or 
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 # Bandwidth of a host whose memory is not named: between dual-channel DDR4-3200 (51 GB/s) and DDR5-5600 (90 GB/s),
 # the two setups of the partial-offload points; the band around it spans one stick of DDR4 to eight channels of DDR5.
@@ -25,7 +25,7 @@ class Gpu:
     """A card. ``vram_gib`` is None where memory is shared with the host, ``bandwidth_gbs`` None where unknown."""
 
     name: str
-    pattern: re.Pattern[str]
+    regex: str
     vendor: str
     vram_gib: float | None
     bandwidth_gbs: float | None
@@ -37,6 +37,10 @@ class Gpu:
     unified: bool
     sure: bool
 
+    def named_in(self, text: str) -> bool:
+        """True when ``text`` names this card."""
+        return _compiled(self.regex).search(text) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class HostMemory:
@@ -47,6 +51,12 @@ class HostMemory:
     gbs: float
 
 
+@cache
+def _compiled(regex: str) -> re.Pattern[str]:
+    """Compiled when asked for: all of them together take longer than a short log takes to read."""
+    return re.compile(regex, re.IGNORECASE)
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -55,8 +65,9 @@ def _number(text: str) -> float | None:
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    text = (resources.files("loganalyze.physics") / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    # importlib.resources would import zip and temporary file support first: a third of a short log's time
+    with open(os.path.join(os.path.dirname(__file__), "data", name), encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _gpu(row: dict[str, str]) -> Gpu:
@@ -64,7 +75,7 @@ def _gpu(row: dict[str, str]) -> Gpu:
     year = _number(row["year"])
     return Gpu(
         name=row["printed_name"],
-        pattern=re.compile(row["regex"], re.IGNORECASE),
+        regex=row["regex"],
         vendor=row["vendor"],
         vram_gib=vram,
         bandwidth_gbs=_number(row["bandwidth_gbs"]),

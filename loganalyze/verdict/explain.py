@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from loganalyze.errors import UsageError
@@ -39,8 +39,8 @@ class Explanation:
 def _texts() -> dict[str, Any]:
     import tomllib
 
-    path = resources.files("loganalyze.verdict") / "explain.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    with open(os.path.join(os.path.dirname(__file__), "explain.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
 def names() -> list[str]:

@@ -7,8 +7,8 @@ with the same number of requests do too. A step is one sudden change; a decline 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
 
+from loganalyze.findings.measured.middle import median
 from loganalyze.findings.measured.timing import Timing, written
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import RateSample, Request, Run

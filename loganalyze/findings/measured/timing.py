@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from statistics import median
 
+from loganalyze.findings.measured.middle import median
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import HalfFacts, Request, Run
 
