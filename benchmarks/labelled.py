@@ -50,7 +50,7 @@ class Case:
 
 
 def load(folder: Path | None = None) -> list[Case]:
-    """Cases of ``folder``, of ``../shared/corpus`` where it exists, else of ``fixtures/corpus``."""
+    """Cases of ``folder``, of the wider collection beside the checkout where there is one, else of ``fixtures/corpus``."""
     wide = ROOT.parent / "shared" / "corpus"
     folder = folder or (wide if wide.is_dir() else ROOT / "fixtures" / "corpus")
     cases = []
