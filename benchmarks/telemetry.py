@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 START = datetime(2024, 5, 1, 12, 34, 56, tzinfo=UTC)
-BLOCK = 16 << 20
+BLOCK = 1 << 20
 SMI_HEADER = (
     "timestamp, index, name, memory.used [MiB], memory.total [MiB], utilization.gpu [%], utilization.memory [%], "
     "power.draw [W], clocks.current.sm [MHz], temperature.gpu, pstate"

@@ -15,6 +15,8 @@ and optionally
 
 * ``BULK = True``: ``parse`` walks ``segment.blocks()`` and hands every foreign line to ``segment.reject``, so that a
   large text needs no Python per line; rejected lines are offered to the other formats afterwards;
+* ``COUNTS = True``: a ``BULK`` module numbers the lines of streamed blocks itself (their ``first_line`` is 0) and sets
+  ``segment.counted``, which saves a pass over the text;
 * ``tail_belongs(line: bytes, previous: list[bytes]) -> bool``: like ``belongs`` with the segment's lines so far, for
   formats where one line alone cannot tell; used instead of ``belongs`` when present.
 
@@ -82,6 +84,8 @@ class Segment:
     stream: Iterable[Block] | None = None
     """Blocks of a large text in place of ``data``; can be walked once."""
     rejected: list[tuple[int, bytes]] = field(default_factory=list)
+    counted: tuple[int, int] | None = None
+    """Lines and blank lines, set by a ``BULK`` module with ``COUNTS = True``."""
 
     def blocks(self) -> Iterator[Block]:
         """The text in bounded pieces; the only access a ``BULK`` module may use."""

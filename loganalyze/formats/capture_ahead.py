@@ -1,36 +1,41 @@
-"""Prepare the next block of a large capture while polars parses the one at hand."""
+"""Prepare the next blocks of a large capture while the one at hand is taken in."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from loganalyze.formats.capture import Block, Segment
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 T = TypeVar("T")
+# Two blocks in work keep two cores busy while polars waits for stragglers; each more costs memory only.
+WORKERS = 2
 
 
 def ahead(segment: Segment, prepare: Callable[[Block], T]) -> Iterator[tuple[Block, T]]:
-    """Blocks of ``segment`` with what ``prepare`` made of them.
+    """Blocks of ``segment`` in order, with what ``prepare`` made of them.
 
-    Reading and preparing one block ahead runs in a thread: polars lets go of the interpreter while it parses. A segment
-    that is one block needs none.
+    The first block is prepared alone, for it may tell how to prepare the rest; the others in threads, since polars lets go
+    of the interpreter while it parses. A segment that is one block needs none.
     """
+    blocks = segment.blocks()
+    for block in blocks:
+        yield block, prepare(block)
+        break
     if segment.stream is None:
-        for block in segment.blocks():
-            yield block, prepare(block)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    blocks = segment.blocks()
-
-    def following() -> tuple[Block, T] | None:
-        block = next(blocks, None)
-        return None if block is None else (block, prepare(block))
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        item = following()
-        while item is not None:
-            coming = pool.submit(following)
-            yield item
-            item = coming.result()
+    with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+        work: deque[tuple[Block, Future[T]]] = deque()
+        for block in blocks:
+            work.append((block, pool.submit(prepare, block)))
+            if len(work) > WORKERS:
+                done, outcome = work.popleft()
+                yield done, outcome.result()
+        for done, outcome in work:
+            yield done, outcome.result()

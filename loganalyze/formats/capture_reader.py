@@ -17,7 +17,7 @@ from loganalyze.model.records import Capture, Clock, Source
 if TYPE_CHECKING:
     from loganalyze.scan import Line, Opened
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
 # Below this size cutting by line costs under a quarter of a second and sees every kind of mixture.
 BY_LINE_BYTES = 4 << 20
 SNIFF_LINES = 400
@@ -215,26 +215,30 @@ def _give_up(part: Segment, source: Source) -> int:
 
 def _read_bulk(form: CaptureFormat, pieces: Iterable[bytes], source: Source) -> list[Capture]:
     segment = Segment(source)
-    segment.stream = _counted(pieces, source, segment)
+    segment.stream = _blocks(pieces, segment, count=not getattr(form, "COUNTS", False))
     captures = form.parse(segment)
+    lines, blank = segment.counted or (0, 0)
+    source.skipped += blank
+    source.matched += lines - blank
     _settle_rejects(form, segment, source, captures)
     _name_source(source, captures, form.NAME)
     return captures
 
 
-def _counted(pieces: Iterable[bytes], source: Source, segment: Segment) -> Iterator[Block]:
-    first = 1
+def _blocks(pieces: Iterable[bytes], segment: Segment, count: bool) -> Iterator[Block]:
+    """Blocks of a stream; counts their lines for formats that do not."""
+    first, skipped = 1, 0
     for piece in pieces:
         if not piece:
             continue
         ended = piece.endswith(b"\n")
         segment.last_line_cut = not ended
-        lines, blank = _line_counts(piece)
-        lines += not ended
-        source.skipped += blank
-        source.matched += lines - blank
-        yield Block(piece, first)
-        first += lines
+        yield Block(piece, first if count else 0)
+        if count:
+            lines, blank = _line_counts(piece)
+            first += lines + (not ended)
+            skipped += blank
+            segment.counted = (first - 1, skipped)
 
 
 def _line_counts(piece: bytes) -> tuple[int, int]:

@@ -6,12 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.capture_ahead import ahead
-from loganalyze.formats.nvidia_fast import clean, suits
-from loganalyze.formats.nvidia_fields import parse_header
+from loganalyze.formats.nvidia_fields import Field, parse_header
 from loganalyze.formats.nvidia_infer import SAMPLE_ROWS, infer
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.formats.nvidia_row import read_row, split_cells
-from loganalyze.formats.nvidia_types import Series, read_block, targets
+from loganalyze.formats.nvidia_types import Parsed, Series, card_names, parse_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,91 +27,120 @@ def read_series(segment: Segment) -> list[Capture]:
     from loganalyze.formats.nvidia_ticks import finish
 
     reader = _Reader(segment)
-    held: tuple[Block, bytes | None] | None = None
+    held: tuple[Block, Parsed | None] | None = None
     for item in ahead(segment, reader.prepare):
         if held is not None:
             reader.block(*held, last=False)
         held = item
     if held is not None:
         reader.block(*held, last=True)
+    segment.counted = (reader.line - segment.first_line, reader.blank)
     return [c for s in reader.series if (c := finish(s, segment)) is not None]
 
 
 class _Reader:
+    """``current`` is the series that rows belong to, ``line`` the number of the next line."""
+
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.series: list[Series] = []
+        self.current: Series | None = None
+        self.line = segment.first_line
+        self.blank = 0
 
-    def prepare(self, block: Block) -> bytes | None:
-        """What can be done to a block while the one before is parsed."""
-        series = self.series[-1] if self.series else None
-        return clean(block.data) if series is not None and suits(series.fields, targets(series.fields)) else None
+    def prepare(self, block: Block) -> Parsed | None:
+        """Parse a block ahead, as if the present columns went on; the outcome is used only if they do."""
+        current = self.current
+        return parse_text(block.data, current.fields) if current is not None else None
 
-    def block(self, block: Block, cleaned: bytes | None, last: bool) -> None:
-        data, first = block.data, block.first_line
-        tail = b""
+    def block(self, block: Block, done: Parsed | None, last: bool) -> None:
+        data, tail = block.data, b""
         if last and self.segment.last_line_cut and data and not data.endswith(b"\n"):
             cut = data.rfind(b"\n") + 1
             data, tail = data[:cut], data[cut:]
-            cleaned = None
+            done = None
         while data:
-            data, first = self._piece(data, first, cleaned)
-            cleaned = None
+            if self.current is None:
+                data = self._begin(data)
+            else:
+                fits = done is not None and done.fields is self.current.fields
+                data = self._piece(data, done if fits and done is not None else parse_text(data, self.current.fields))
+            done = None
         if tail:
-            self._cut_line(tail, first)
+            self._cut_line(tail, self.line)
+            self.line += 1
 
-    def _piece(self, data: bytes, first: int, cleaned: bytes | None) -> tuple[bytes, int]:
-        """Read until another set of columns begins; what is left, and its first line."""
-        if not self.series:
-            data, first = self._begin(data, first)
-            if not data:
-                return b"", first
-        series = self.series[-1]
-        frame, bad = read_block(data, first, series, cleaned)
-        lines = data.split(b"\n") if bad else []
+    def _piece(self, data: bytes, parsed: Parsed) -> bytes:
+        """Take rows until other columns begin; what is left behind their header."""
+        series = self.current
+        assert series is not None
+        if not series.names:
+            series.names.update(card_names(data, series.fields))
+        lines = data.split(b"\n") if parsed.bad else []
         rescued: list[dict[str, Any]] = []
-        end = len(frame)
-        restart = False
-        for at in bad:
+        skip: list[int] = []
+        begin = 0
+        for at in parsed.bad:
+            skip.append(at)
             fields = parse_header(lines[at])
             if fields is None:
-                self._odd(first + at, lines[at], series, rescued)
-            elif fields == series.fields and not self._is_restart(series, frame, at):
+                self._odd(self.line + at, lines[at], series, rescued)
+            elif fields == series.fields and not self._is_restart(series, at - begin):
                 series.headers += 1
             else:
-                end, restart = at, True
-                self.series.append(Series(fields, headers=1))
-                break
-        self._add(series, frame, bad, rescued, end, first)
-        if not restart:
-            return b"", first + len(frame)
-        return b"\n".join(lines[end + 1 :]), first + end + 1
+                self._add(series, parsed, skip, rescued, begin, at)
+                rescued, skip, begin = [], [], at + 1
+                series = self._open(fields)
+                if fields != parsed.fields:
+                    self.line += at + 1
+                    return b"\n".join(lines[at + 1 :])
+        self._add(series, parsed, skip, rescued, begin, len(parsed.frame))
+        series.missing += parsed.missing
+        self.line += len(parsed.frame)
+        return b""
 
-    def _is_restart(self, series: Series, frame: pl.DataFrame, at: int) -> bool:
+    def _open(self, fields: list[Field]) -> Series:
+        """The series of a header: one with stamps goes on where it stopped, else a new one."""
+        found = next((s for s in self.series if s.fields == fields and s.stamped), None)
+        if found is None:
+            found = Series(fields)
+            self.series.append(found)
+        found.headers += 1
+        self.current = found
+        return found
+
+    def _is_restart(self, series: Series, seen: int) -> bool:
         """A repeated header of rows without stamps, more than one tick behind the last, hides a gap of unknown length."""
-        seen = series.since_header + at
-        series.since_header = -at - 1
-        return not series.stamped and seen > ONE_TICK
+        rows, series.since_header = series.since_header + seen, -seen - 1
+        return not series.stamped and rows > ONE_TICK
 
-    def _begin(self, data: bytes, first: int) -> tuple[bytes, int]:
+    def _begin(self, data: bytes) -> bytes:
+        """Find the first header or row; what is left to read."""
         lines = data.split(b"\n", SAMPLE_ROWS)
         for at, line in enumerate(lines[:SAMPLE_ROWS]):
             fields = parse_header(line)
             if fields is not None:
-                self.series.append(Series(fields, headers=1))
-                return data[sum(len(x) + 1 for x in lines[: at + 1]) :], first + at + 1
+                self._open(fields)
+                self.line += at + 1
+                return b"\n".join(lines[at + 1 :])
             if b"," in line or (line.strip() and not is_message(line)):
                 self._infer(lines[at:SAMPLE_ROWS])
-                return data[sum(len(x) + 1 for x in lines[:at]) :], first + at
+                self.line += at
+                return b"\n".join(lines[at:])
             if line.strip():
                 self._message(line)
-        return b"", first + len(lines)
+                self.segment.reject(self.line + at, line)
+            else:
+                self.blank += 1
+        self.line += len(lines) - 1
+        return lines[-1]
 
     def _infer(self, lines: list[bytes]) -> None:
         rows = [split_cells(x) for x in lines if x.strip() and not is_message(x)]
         width = Counter(map(len, rows)).most_common(1)[0][0]
         fields, notes = infer([r for r in rows if len(r) == width])
-        self.series.append(Series(fields, notes=[*notes, "no header: columns told by their cells"]))
+        self.current = Series(fields, notes=[*notes, "no header: columns told by their cells"])
+        self.series.append(self.current)
 
     def _message(self, line: bytes) -> None:
         text = line.strip()[:200].decode("utf-8", "replace")
@@ -122,6 +150,7 @@ class _Reader:
 
     def _odd(self, number: int, line: bytes, series: Series, rescued: list[dict[str, Any]]) -> None:
         if not line.strip():
+            self.blank += 1
             return
         row = read_row(line, series.fields)
         if row is not None:
@@ -132,42 +161,40 @@ class _Reader:
         self.segment.reject(number, line)
 
     def _add(
-        self,
-        series: Series,
-        frame: pl.DataFrame,
-        bad: list[int],
-        rescued: list[dict[str, Any]],
-        end: int,
-        first: int,
+        self, series: Series, parsed: Parsed, skip: list[int], rescued: list[dict[str, Any]], begin: int, end: int
     ) -> None:
+        """Give ``series`` the rows ``begin`` to ``end`` of a parsed text, less ``skip``, and those read one by one."""
         import polars as pl
 
-        if bad:
-            keep = [at for at in bad if at < end]
-            frame = frame.head(end).filter(~pl.col("line").is_in([first + at for at in keep]))
+        numbers = pl.int_range(self.line + begin, self.line + end, dtype=pl.UInt32, eager=True).alias("line")
+        frame = parsed.frame.slice(begin, end - begin).insert_column(0, numbers)
+        if skip:
+            frame = frame.filter(~pl.col("line").is_in([self.line + at for at in skip]))
         if rescued:
-            extra = pl.DataFrame(rescued, infer_schema_length=None).with_columns(pl.col("line").cast(pl.UInt32))
-            frame = pl.concat([frame, extra], how="diagonal_relaxed").sort("line")
+            frame = pl.concat([frame, _rows(rescued)], how="diagonal_relaxed").sort("line")
         if len(frame):
             series.frames.append(frame)
-            series.since_header += len(frame)
+        series.since_header += end - begin
 
     def _cut_line(self, line: bytes, number: int) -> None:
+        """The last line without a line end: a row only when its last cell proves to be whole."""
         if not line.strip():
+            self.blank += 1
             return
-        if not self.series:
-            self._begin(line + b"\n", number)
-        series = self.series[-1] if self.series else None
-        fields = parse_header(line)
-        row = read_row(line, series.fields, whole=True) if series is not None and fields is None else None
-        if series is not None and row is not None:
-            self._add(series, _empty(series), [], [{"line": number, **row}], 0, number)
+        if self.current is None and parse_header(line) is None:
+            self._infer([line])
+        series = self.current
+        if series is None or parse_header(line) is not None:
             return
-        if series is not None and fields is None:
-            series.notes.append(f"line {number} is cut off at the end of the file: row dropped")
-        if fields is None:
-            self.segment.reject(number, line)
+        row = read_row(line, series.fields, whole=True)
+        if row is not None:
+            series.frames.append(_rows([{"line": number, **row}]))
+            return
+        series.notes.append(f"line {number} is cut off at the end of the file: row dropped")
+        self.segment.reject(number, line)
 
 
-def _empty(series: Series) -> pl.DataFrame:
-    return read_block(b"\n", 1, series)[0].head(0)
+def _rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("line").cast(pl.UInt32))

@@ -26,6 +26,7 @@ NAME = "nvidia_smi_csv"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 BULK = True
+COUNTS = True
 
 _STAMPED = re.compile(rb"^\s*[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}\s*(?:,|$)")
 # Rows without a stamp: an amount with its unit, or only numbers, at least three of them.

@@ -25,6 +25,7 @@ NAME = "nvidia_dmon"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 BULK = True
+COUNTS = True
 
 _NAMES = re.compile(rb"^\s*#\s*(?:Date\b[\s,]*)?(?:Time\b[\s,]*)?gpu\b")
 _UNITS = re.compile(rb"^\s*#\s*(?:YYYYMMDD\b[\s,]*)?(?:HH:MM:SS\b[\s,]*)?Idx\b")

@@ -12,7 +12,7 @@ from loganalyze.formats.nvidia_messages import is_message
 
 if TYPE_CHECKING:
     from loganalyze.formats.capture import Block, Segment
-    from loganalyze.formats.nvidia_dmon_matrix import Layout
+    from loganalyze.formats.nvidia_dmon_matrix import Parsed
     from loganalyze.model.records import Capture
 
 _WORDS = re.compile(rb"[^\s,]+")
@@ -24,44 +24,53 @@ def read_dmon(segment: Segment) -> list[Capture]:
 
     reader = _Reader(segment)
     for block, done in ahead(segment, reader.prepare):
-        reader.block(block.data, block.first_line, done)
+        reader.block(block.data, done)
     reader.end()
+    segment.counted = (reader.line - segment.first_line, reader.blank)
     return [c for t in reader.tables if (c := finish(t, segment)) is not None]
 
 
 class _Reader:
+    """``line`` is the number of the next line."""
+
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.tables: list[Table] = []
-        self._tail = (0, b"")
+        self.line = segment.first_line
+        self.blank = 0
+        self._tail: bytes | None = None
 
-    def prepare(self, block: Block) -> Layout | None:
-        """What can be done to a block while the one before is parsed."""
-        from loganalyze.formats.nvidia_dmon_matrix import layout
+    def prepare(self, block: Block) -> Parsed | None:
+        """Parse a block ahead if it holds no header but the present one."""
+        from loganalyze.formats.nvidia_dmon_matrix import parse_rows
 
-        plain = self.tables and block.data.endswith(b"\n") and self._next_header(block.data, 0) == len(block.data)
-        return layout(block.data, self.tables[-1]) if plain else None
+        table = self.tables[-1] if self.tables else None
+        if table is None or not block.data.endswith(b"\n") or next_header(block.data, 0, table) < len(block.data):
+            return None
+        return parse_rows(block.data, table)
 
-    def block(self, data: bytes, first: int, done: Layout | None = None) -> None:
+    def block(self, data: bytes, done: Parsed | None) -> None:
         if not data.endswith(b"\n"):
             cut = data.rfind(b"\n") + 1
-            self._tail = (first + data.count(b"\n"), data[cut:])
-            data = data[:cut]
-        if done is not None and self.tables and done.columns == self.tables[-1].columns:
-            self._rows(data, first, done)
+            data, self._tail = data[:cut], data[cut:]
+        if done is not None and done.table is self.tables[-1]:
+            self._rows(data, done)
             return
         at = 0
         while at < len(data):
-            stop = self._next_header(data, at)
+            stop = next_header(data, at, self.tables[-1] if self.tables else None)
             if stop > at:
-                self._rows(data[at:stop], first)
-                first += data.count(b"\n", at, stop)
+                self._rows(data[at:stop], None)
             at = self._header(data, stop) if stop < len(data) else stop
-            first += stop < len(data)
 
     def end(self) -> None:
         """A last line without a line end is whole only if a blank follows its last number."""
-        number, line = self._tail
+        line = self._tail
+        if line is None:
+            return
+        number, self.line = self.line, self.line + 1
+        if not line.strip():
+            self.blank += 1
         if not line.strip() or is_header(line):
             return
         table = self.tables[-1] if self.tables else None
@@ -75,22 +84,6 @@ class _Reader:
             table.notes.append(f"line {number} is cut off at the end of the file: row dropped")
         self.segment.reject(number, line)
 
-    def _next_header(self, data: bytes, at: int) -> int:
-        """Offset of the first header line that the current table does not know."""
-        known = self.tables[-1].known if self.tables else set()
-        while True:
-            mark = data.find(b"#", at)
-            if mark < 0:
-                return len(data)
-            begin = data.rfind(b"\n", at, mark) + 1 if b"\n" in data[max(at, mark - 256) : mark] else at
-            end = data.find(b"\n", mark)
-            line = data[begin:end]
-            if line not in known and is_header(line):
-                return begin
-            at = end + 1
-            if at >= len(data):
-                return len(data)
-
     def _header(self, data: bytes, at: int) -> int:
         end = data.find(b"\n", at)
         line = data[at:end]
@@ -103,27 +96,30 @@ class _Reader:
             current.known.add(line)
         else:
             self.tables.append(table)
+        self.line += 1
         return end + 1
 
-    def _rows(self, data: bytes, first: int, done: Layout | None = None) -> None:
-        from loganalyze.formats.nvidia_dmon_matrix import read_matrix
+    def _rows(self, data: bytes, done: Parsed | None) -> None:
+        from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows, numbered, parse_rows
 
+        first = self.line
         if not self.tables:
-            for at, line in enumerate(data.split(b"\n")):
+            for at, line in enumerate(data.split(b"\n")[:-1]):
                 self._no_table(first + at, line)
+            self.line += data.count(b"\n")
             return
         table = self.tables[-1]
-        frame, odd = read_matrix(data, first, table, done)
-        rows = [r for number, line in odd if (r := self._odd(number, line, table)) is not None]
+        parsed = done if done is not None else parse_rows(data, table)
+        rows = [r for at, line in parsed.odd if (r := self._odd(first + at, line, table)) is not None]
         if rows:
-            from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows
-
             table.frames.append(frame_of_rows(rows, table))
-        if len(frame):
-            table.frames.append(frame)
+        if len(parsed.frame):
+            table.frames.append(numbered(parsed, first))
+        self.line += parsed.lines
 
     def _no_table(self, number: int, line: bytes) -> None:
         if not line.strip():
+            self.blank += 1
             return
         if is_message(line):
             self.segment.source.notes.append(line.strip()[:200].decode("utf-8", "replace"))
@@ -131,6 +127,7 @@ class _Reader:
 
     def _odd(self, number: int, line: bytes, table: Table) -> dict[str, Any] | None:
         """Cells of a row of another length, or None for blank lines, known headers and what is no row."""
+        self.blank += not line.strip()
         if not line.strip() or line in table.known:
             return None
         row = read_row(line, table)
@@ -140,6 +137,22 @@ class _Reader:
             table.notes.append(line.strip()[:200].decode("utf-8", "replace"))
         self.segment.reject(number, line)
         return None
+
+
+def next_header(data: bytes, at: int, table: Table | None) -> int:
+    """Offset of the first header line from ``at`` on that ``table`` does not know, or the length of ``data``."""
+    known = table.known if table is not None else set()
+    while at < len(data):
+        mark = data.find(b"#", at)
+        if mark < 0:
+            break
+        begin = max(data.rfind(b"\n", at, mark) + 1, at)
+        end = data.find(b"\n", mark)
+        line = data[begin : end if end >= 0 else len(data)]
+        if line not in known and is_header(line):
+            return begin
+        at = begin + len(line) + 1
+    return len(data)
 
 
 def _unit_line_of(current: Table, other: Table) -> bool:

@@ -62,9 +62,7 @@ def dmon_clock(frame: pl.DataFrame, segment: Segment, facts: dict[str, Any]) -> 
 
     nothing = pl.Series("t_s", [None] * len(frame), dtype=pl.Float64)
     if "_s" in frame.columns and "_day" in frame.columns:
-        text = frame["_day"].cast(pl.String)
-        days = text.str.to_date("%Y%m%d", strict=False).cast(pl.Int64) * 86400
-        epoch = days + frame["_s"].cast(pl.Int64)
+        epoch = _midnights(frame["_day"]) + frame["_s"].cast(pl.Int64)
         known = epoch.drop_nulls()
         if len(known):
             zero = int(known[0])
@@ -84,3 +82,12 @@ def dmon_clock(frame: pl.DataFrame, segment: Segment, facts: dict[str, Any]) -> 
     if "_day" in frame.columns:
         facts["date"] = str(frame["_day"][0])
     return Clock("interval" if segment.interval_s else "none", interval_s=segment.interval_s), nothing
+
+
+def _midnights(day: pl.Series) -> pl.Series:
+    """Epoch seconds of the days ``YYYYMMDD``, null where there is no such day; each run of one day is parsed once."""
+    import polars as pl
+
+    changed = (day != day.shift(1)).fill_null(True)
+    dates = day.filter(changed).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+    return (dates.cast(pl.Int64) * 86400).gather(changed.cast(pl.UInt32).cum_sum() - 1)

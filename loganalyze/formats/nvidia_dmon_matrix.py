@@ -7,7 +7,6 @@ row with something else in those places, or of another length (a repeated header
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-BLANK, COMMA, DASH, NEWLINE = b" ,-\n"
+BLANK, COMMA, DASH, HASH, NEWLINE = b" ,-#\n"
 _ZEROS = bytes.maketrans(b" ", b"0")
 
 
@@ -80,39 +79,57 @@ def _digits(rows: bytes, cells: list[tuple[int, int]], template: bytes, table: T
     return text.tobytes()
 
 
-def read_matrix(
-    data: bytes, first: int, table: Table, done: Layout | None = None
-) -> tuple[pl.DataFrame, list[tuple[int, bytes]]]:
-    """Frame of the regular rows (``line`` and the table's targets; ``_day``, ``_s`` from stamps) and the other lines.
+@dataclass(slots=True)
+class Parsed:
+    """Regular rows of a text (their positions among ``lines`` lines in ``at``) and its other lines with theirs."""
 
-    ``done`` is ``layout(data, table)`` where that was made already.
-    """
+    table: Table
+    frame: pl.DataFrame
+    at: NDArray[np.int64]
+    odd: list[tuple[int, bytes]]
+    lines: int
+
+
+def parse_rows(data: bytes, table: Table) -> Parsed:
+    """Columns of the regular rows: the table's targets, ``_day`` and ``_s`` from stamps. Known headers are left out."""
     import numpy as np
+    import polars as pl
 
-    plan = done if done is not None else layout(data, table)
+    plan = layout(data, table)
     if plan is None:
-        return frame_of_rows([], table), [(first + i, x) for i, x in enumerate(data.split(b"\n"))]
+        lines = data.split(b"\n")[:-1]
+        empty = np.zeros(0, np.int64)
+        return Parsed(table, frame_of_rows([], table).drop("line"), empty, list(enumerate(lines)), len(lines))
     values, wrong = _values(plan, table)
     keep = plan.good & ~wrong
     numbers = np.flatnonzero(plan.regular)
-    odd = np.sort(np.concatenate([np.flatnonzero(~plan.regular), numbers[~keep]]))
-    return _frame(numbers + first, values, keep), _lines(data, plan.begins, plan.ends, odd.tolist(), first)
-
-
-def _frame(numbers: NDArray[np.int64], values: dict[str, pl.Series], keep: NDArray[np.bool_]) -> pl.DataFrame:
-    import polars as pl
-
-    frame = pl.DataFrame([pl.Series("line", numbers, dtype=pl.UInt32), *(v.alias(k) for k, v in values.items())])
-    frame = frame if keep.all() else frame.filter(pl.Series(keep))
+    frame = pl.DataFrame([v.alias(k) for k, v in values.items()])
+    if not keep.all():
+        frame = frame.filter(pl.Series(keep))
     if "_h" in frame.columns:
         frame = frame.with_columns(_s=pl.col("_h") * 3600 + pl.col("_m") * 60 + pl.col("_sec")).drop("_h", "_m", "_sec")
-    return frame
+    odd = np.concatenate([np.flatnonzero(~plan.regular), numbers[~keep & ~_known(plan, table)]])
+    rest = [(i, data[plan.begins[i] : plan.ends[i]]) for i in np.sort(odd).tolist()]
+    return Parsed(table, frame, numbers[keep], rest, len(plan.ends))
 
 
-def _lines(
-    data: bytes, begins: NDArray[np.int64], ends: NDArray[np.int64], which: Iterable[int], first: int
-) -> list[tuple[int, bytes]]:
-    return [(first + i, data[begins[i] : ends[i]]) for i in which]
+def _known(plan: Layout, table: Table) -> NDArray[np.bool_]:
+    """Rows that are headers of the table: these repeat every screenful and need no look one by one."""
+    import numpy as np
+
+    found = np.zeros(len(plan.matrix), dtype=bool)
+    heads = np.flatnonzero(plan.matrix[:, 0] == HASH)
+    for line in table.known if len(heads) else ():
+        if len(line) == len(plan.template):
+            found[heads] |= (plan.matrix[heads, :-1] == np.frombuffer(line, np.uint8)).all(axis=1)
+    return found
+
+
+def numbered(parsed: Parsed, first: int) -> pl.DataFrame:
+    """Frame of the regular rows with ``line``, where the text begins at line ``first``."""
+    import polars as pl
+
+    return parsed.frame.insert_column(0, pl.Series("line", parsed.at + first, dtype=pl.UInt32))
 
 
 def frame_of_rows(rows: list[dict[str, Any]], table: Table) -> pl.DataFrame:

@@ -62,50 +62,47 @@ def targets(fields: Sequence[Field]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def read_block(data: bytes, first: int, series: Series, cleaned: bytes | None = None) -> tuple[pl.DataFrame, list[int]]:
-    """Typed columns of all lines of ``data`` (``line`` and the targets) and the positions of lines that do not fit.
+@dataclass(slots=True)
+class Parsed:
+    """Typed columns of all lines of a text, the positions of lines that do not fit, and the tokens for no value."""
 
-    ``cleaned`` is ``nvidia_fast.clean(data)`` where that was made already.
-    """
-    import polars as pl
-
-    used = targets(series.fields) or {0: IDENTITY}
-    if not series.names:
-        series.names.update(_card_names(data, series.fields))
-    found = _fast(data, cleaned, series, used) if suits(series.fields, used) else None
-    frame, bad = found or _by_text(data, series, used)
-    lines = pl.int_range(first, first + len(frame), dtype=pl.UInt32, eager=True).alias("line")
-    return frame.insert_column(0, lines), bad
+    fields: list[Field]
+    frame: pl.DataFrame
+    bad: list[int]
+    missing: Counter[tuple[str, str]]
 
 
-def _fast(
-    data: bytes, cleaned: bytes | None, series: Series, used: dict[int, str]
-) -> tuple[pl.DataFrame, list[int]] | None:
+def parse_text(data: bytes, fields: list[Field]) -> Parsed:
+    """Columns (the targets of ``fields``) of every line of ``data``, one row a line."""
+    used = targets(fields) or {0: IDENTITY}
+    found = _fast(data, fields, used) if suits(fields, used) else None
+    return found or _by_text(data, fields, used)
+
+
+def _fast(data: bytes, fields: list[Field], used: dict[int, str]) -> Parsed | None:
     """Numbers straight from the text; None when so many rows do not fit that the text must hold something else."""
     import polars as pl
 
     try:
-        frame, misfit = read_clean(clean(data) if cleaned is None else cleaned, series.fields, used)
+        frame, misfit = read_clean(clean(data), fields, used)
     except pl.exceptions.ComputeError:  # not UTF-8
         return None
     holes = {at: target for at, target in used.items() if frame[target].null_count()}
     counts = Counter[tuple[str, str]]()
-    bad = misfit | _wrong(_texts(data, series.fields, holes), frame, holes, counts) if holes else misfit
-    rows = bad.arg_true().to_list()
-    if len(rows) > 50 + len(frame) // 10:
-        return None
-    series.missing += counts
-    return frame, rows
+    bad = misfit | _wrong(_texts(data, fields, holes), frame, holes, counts) if holes else misfit
+    rows = bad.arg_true().to_list() if bad.any() else []
+    return Parsed(fields, frame, rows, counts) if len(rows) <= 50 + len(frame) // 10 else None
 
 
-def _by_text(data: bytes, series: Series, used: dict[int, str]) -> tuple[pl.DataFrame, list[int]]:
-    width = len(series.fields)
-    raw = _texts(data, series.fields, {**used, width - 1: "", width: ""})
-    frame = raw.select(_expr(at, series.fields[at], target, raw) for at, target in used.items())
+def _by_text(data: bytes, fields: list[Field], used: dict[int, str]) -> Parsed:
+    width = len(fields)
+    raw = _texts(data, fields, {**used, width - 1: "", width: ""})
+    frame = raw.select(_expr(at, fields[at], target, raw) for at, target in used.items())
     holes = {at: target for at, target in used.items() if frame[target].null_count()}
     misfit = raw[f"c{width}"].is_not_null() | raw[f"c{width - 1}"].is_null()
-    bad = misfit | _wrong(raw, frame, holes, series.missing)
-    return frame, bad.arg_true().to_list()
+    counts = Counter[tuple[str, str]]()
+    bad = misfit | _wrong(raw, frame, holes, counts)
+    return Parsed(fields, frame, bad.arg_true().to_list(), counts)
 
 
 def _texts(data: bytes, fields: Sequence[Field], at: Iterable[int]) -> pl.DataFrame:
@@ -169,7 +166,7 @@ def _wrong(
     return bad
 
 
-def _card_names(data: bytes, fields: Sequence[Field]) -> dict[str, str]:
+def card_names(data: bytes, fields: Sequence[Field]) -> dict[str, str]:
     """Names of the cards in the first rows, by index or id (``""`` when neither is printed)."""
     kinds = [f.name for f in fields]
     if "name" not in kinds:
