@@ -84,13 +84,13 @@ def read_blocks(blocks: Iterable[bytes], source: Source) -> list[Capture]:
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Pieces of about ``BLOCK_BYTES`` without carriage returns at line ends: small ones cost polars more than they hold."""
     parts: list[bytes] = []
-    size = 0
+    size, started = 0, False
     for block in blocks:
         parts.append(block)
         size += len(block)
-        if size >= BLOCK_BYTES and block.endswith(b"\n"):
+        if size >= (BLOCK_BYTES if started else max(BLOCK_BYTES, BY_LINE_BYTES)) and block.endswith(b"\n"):
             yield _unix(b"".join(parts))
-            parts, size = [], 0
+            parts, size, started = [], 0, True
     if parts:
         yield _unix(b"".join(parts))
 

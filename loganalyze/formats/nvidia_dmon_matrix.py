@@ -58,7 +58,10 @@ def layout(data: bytes, table: Table) -> Layout | None:
     matrix = np.frombuffer(rows, np.uint8).reshape(-1, width)
     cells = _spans(template)
     behind = matrix[:, [end for _, end in cells]]
-    good = ((behind == BLANK) | (behind == COMMA) | (behind == NEWLINE)).all(axis=1)
+    blank = behind <= BLANK
+    if table.csv:
+        blank |= behind == COMMA
+    good = np.asarray(blank.all(axis=1))
     text = _digits(rows, cells, template, table)
     return Layout(template, cells, begins, ends, regular, matrix, good, text, table.columns)
 

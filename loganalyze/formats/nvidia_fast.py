@@ -1,7 +1,7 @@
 """The common case of nvidia-smi CSV, read as plain numbers.
 
 Deleting the letters of all units and turning colons into commas leaves cells that polars parses as numbers without ever
-making text of them; a stamp becomes ``2024/05/0112``, minutes and seconds. That needs columns whose text is not wanted
+making text of them; a stamp becomes ``2024050112``, minutes and seconds. That needs columns whose text is not wanted
 (ids, masks and names would be maimed), so anything else takes the way over text in ``nvidia_types``.
 """
 
@@ -15,7 +15,7 @@ from loganalyze.formats.nvidia_fields import Field
 if TYPE_CHECKING:
     import polars as pl
 
-_DELETE = b" MiB%WHz\r"
+_DELETE = b" /MiB%WHz\r"
 _TABLE = bytes.maketrans(b":", b",")
 _KINDS = ("int", "float", "time", "flag")
 # Text of "Active" and "Not Active" after the deletion.
@@ -61,7 +61,7 @@ def _schema(
 
     schema: dict[str, pl.DataType | type[pl.DataType]] = {}
     places: dict[int, tuple[int, str]] = {}
-    types: dict[str, type[pl.DataType]] = {"int": pl.Int32, "float": pl.Float32}
+    types: dict[str, type[pl.DataType]] = {"int": pl.Int32, "float": pl.Float32, "time": pl.Int32}
     for field, f in enumerate(fields):
         at = len(schema)
         schema[f"c{at}"] = types.get(f.kind, pl.String) if field in used and field < len(fields) - 1 else pl.String
@@ -88,17 +88,19 @@ def _column(raw: pl.DataFrame, at: int, f: Field, target: str) -> pl.Series:
 
 
 def _stamps(raw: pl.DataFrame, at: int) -> pl.Series:
-    """Milliseconds since 1970 from ``2024/05/0112``, minutes and seconds."""
+    """Milliseconds since 1970 from ``2024050112`` (fits 32 bits until 2147), minutes and seconds."""
     import polars as pl
 
-    head = raw[f"c{at}"]
-    minutes, seconds = raw[f"c{at + 1}"], (raw[f"c{at + 2}"] * 1000).round(0).cast(pl.Int64)
-    fits = (head.str.len_bytes() == 12) & minutes.is_between(0, 59) & seconds.is_between(0, 60_999)
-    # Hours change rarely; where they do not, every row is a run of its own, only slower.
-    changed = (head != head.shift(1)).fill_null(True)
-    starts = head.filter(changed)
-    days = starts.str.slice(0, 10).str.to_date("%Y/%m/%d", strict=False).cast(pl.Int64) * 86_400_000
-    hours = days + starts.str.slice(10, 2).cast(pl.Int64, strict=False) * 3_600_000
-    base = hours.gather(changed.cast(pl.UInt32).cum_sum() - 1)
-    stamp = base + minutes.cast(pl.Int64) * 60_000 + seconds
-    return pl.select(pl.when(fits).then(stamp)).to_series()
+    hour, minutes, seconds = pl.col(f"c{at}"), pl.col(f"c{at + 1}"), pl.col(f"c{at + 2}")
+    fits = minutes.is_between(0, 59) & seconds.is_between(0, 60.999)
+    parts = raw.select(
+        changed=hour.ne_missing(hour.shift(1, fill_value=-1)),
+        rest=pl.when(fits).then(minutes.cast(pl.Int64) * 60_000 + (seconds * 1000).round(0).cast(pl.Int64)),
+    )
+    # Hours change rarely: their dates are parsed once a run.
+    changed = parts["changed"]
+    begins = raw[f"c{at}"].filter(changed).cast(pl.String)
+    days = begins.str.slice(0, 8).str.to_date("%Y%m%d", strict=False).cast(pl.Int64) * 86_400_000
+    of_day = begins.str.slice(8).cast(pl.Int64, strict=False)
+    hours = pl.select(pl.when(of_day.is_between(0, 23)).then(days + of_day * 3_600_000)).to_series()
+    return hours.gather(changed.cum_sum() - 1) + parts["rest"]
