@@ -124,15 +124,14 @@ def child(path: Path) -> None:
     print(json.dumps({"seconds": seconds, "rows": rows, "peak_kib": peak}))
 
 
-def measure(path: Path, rounds: int) -> dict[str, float]:
-    """Best of ``rounds`` reads, each in a fresh process."""
-    found: list[dict[str, float]] = []
+def measure(paths: tuple[Path, Path], rounds: int) -> list[dict[str, float]]:
+    """Best of ``rounds`` readings of each path, in turn, each in a fresh process."""
+    found: list[list[dict[str, float]]] = [[], []]
     for _ in range(rounds):
-        done = subprocess.run(
-            [sys.executable, __file__, "--child", str(path)], check=True, capture_output=True, text=True
-        )
-        found.append(json.loads(done.stdout))
-    return min(found, key=lambda r: r["seconds"])
+        for path, results in zip(paths, found, strict=True):
+            command = [sys.executable, __file__, "--child", str(path)]
+            results.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    return [min(results, key=lambda r: r["seconds"]) for results in found]
 
 
 def main() -> None:
@@ -152,8 +151,7 @@ def main() -> None:
         )
         for name in options.only:
             path = Path(folder) / f"{name}.csv"
-            plain = measure(Path(folder) / f"plain_{name}.csv", options.rounds)
-            got = measure(path, options.rounds)
+            plain, got = measure((Path(folder) / f"plain_{name}.csv", path), options.rounds)
             print(
                 f"{name:8} {got['rows']:9.0f} {path.stat().st_size / 1e6:6.0f} {plain['seconds']:8.2f} {got['seconds']:8.2f} "
                 f"{got['seconds'] / plain['seconds']:6.2f} {got['peak_kib'] / 1024:9.0f} {plain['peak_kib'] / 1024:9.0f}"

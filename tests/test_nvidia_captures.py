@@ -392,3 +392,15 @@ def test_every_case_of_the_collection(shared: Path) -> None:
             assert source.lines == source.matched + source.unmatched + source.skipped
             assert len(captures) == 1, (case, name)
             assert source.unmatched <= 1, (case, name)
+
+
+@pytest.mark.parametrize(
+    "cell", ["      5 7", "        x", "      5-7", "1234567890123", "        .", "       -5", "         "]
+)
+def test_dmon_cells_that_are_no_numbers(cell: str) -> None:
+    head = b"# gpu    pwr             sm     fb \n# Idx      W              %     MB \n"
+    good = "    0    300 %13d   5057 \n"
+    text = head + "".join(good % i for i in range(3)).encode() + f"    0    300 {cell:>13}   5057 \n".encode()
+    (capture,), source = read(text)
+    assert [r["gpu_util_pct"] for r in rows(capture)] == [0, 1, 2]
+    assert source.unmatched == 1
