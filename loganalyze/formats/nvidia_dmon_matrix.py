@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-BLANK, COMMA, DASH, HASH, NEWLINE = b" ,-#\n"
+BLANK, COMMA, DASH, HASH, COLON, NEWLINE = b" ,-#:\n"
 # Codes of bytes: digits are themselves, so that the low four bits of blank and digit are the digit's value.
-_BLANK, _DASH, _OTHER = 16, 32, 255
-_CODES = bytes(
-    b - 48 if 48 <= b <= 57 else _BLANK if b == BLANK else _DASH if b == DASH else _OTHER for b in range(256)
-)
+_BLANK, _DASH, _END, _COLON, _OTHER = 16, 32, 48, 64, 255
+_CODE_OF = {BLANK: _BLANK, DASH: _DASH, COMMA: _END, NEWLINE: _END, COLON: _COLON, **{48 + d: d for d in range(10)}}
+_CODES = bytes(_CODE_OF.get(b, _OTHER) for b in range(256))
+# Rows turned at a time: this many fit a first-level cache.
+STRIPE = 512
 # More digits do not fit 32 bits; no figure of dmon has them.
 MAX_DIGITS = 9
 
@@ -122,10 +123,13 @@ def _columns(rows: bytes, template: bytes, table: Table) -> tuple[list[pl.Series
     width = len(template) + 1
     codes = np.frombuffer(rows.translate(_CODES), np.uint8).reshape(-1, width)
     cells = _cells(template, table)
-    places = np.concatenate([np.arange(begin, end) for begin, end in cells.values()])
-    # Cells lie a row apart in the text; turned once, each of their places is one run of memory.
-    turned = np.ascontiguousarray(codes[:, places].T)
-    good = _apart(rows, template, width)
+    behind = [m.end() for m in re.finditer(rb"[^\s,]+", template)]
+    colons = [m.start() for m in re.finditer(b":", template)]
+    places = np.concatenate([np.arange(begin, end) for begin, end in cells.values()] + [behind, colons]).astype(np.intp)
+    turned = _turned(codes, places)
+    at = len(places) - len(behind) - len(colons)
+    gaps = turned[at : at + len(behind)]
+    good = ((gaps == _BLANK) | (gaps == _END)).all(axis=0) & (turned[at + len(behind) :] == _COLON).all(axis=0)
     columns: list[pl.Series] = []
     at = 0
     clock: dict[str, NDArray[np.int32]] = {}
@@ -161,19 +165,14 @@ def _cells(template: bytes, table: Table) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _apart(rows: bytes, template: bytes, width: int) -> NDArray[np.bool_]:
-    """Rows with a blank, comma or line end behind every cell, and colons where the template has them."""
+def _turned(codes: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """The wanted columns of ``codes``, each as one run of memory."""
     import numpy as np
 
-    matrix = np.frombuffer(rows, np.uint8).reshape(-1, width)
-    behind = matrix[:, [m.end() for m in re.finditer(rb"[^\s,]+", template)]]
-    blank = behind <= BLANK
-    if b"," in template:
-        blank |= behind == COMMA
-    good = np.asarray(blank.all(axis=1))
-    for colon in (m.start() for m in re.finditer(b":", template)):
-        good &= matrix[:, colon] == template[colon]
-    return good
+    out = np.empty((len(places), len(codes)), np.uint8)
+    for begin in range(0, len(codes), STRIPE):
+        out[:, begin : begin + STRIPE] = codes[begin : begin + STRIPE].T[places]
+    return out
 
 
 def _number(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
