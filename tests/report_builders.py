@@ -41,7 +41,12 @@ def source(path: str = "run.log", fmt: str = "llama_cpp", dialect: str | None = 
 
 
 def request(
-    number: int, start_s: float | None, prompt: int = 230, pp_tps: float = 2481.26, out: int = 256, tg_tps: float = 108.7
+    number: int,
+    start_s: float | None,
+    prompt: int = 230,
+    pp_tps: float = 2481.26,
+    out: int = 256,
+    tg_tps: float = 108.7,
 ) -> Request:
     prompt_ms, eval_ms = prompt / pp_tps * 1000, (out - 1) / tg_tps * 1000
     return Request(
@@ -209,7 +214,11 @@ def all_captures(error_s: float = 0.05) -> Report:
     ]  # fmt: skip
     return reported(
         judged(
-            run, "healthy", "as_expected", confidence="high", summary="Both halves run as fast as this machine allows.",
+            run,
+            "healthy",
+            "as_expected",
+            confidence="high",
+            summary="Both halves run as fast as this machine allows.",
             telemetry={"vram_peak_mib": 29300.0, "vram_total_mib": 143771.0, "vram_peak_pct": 20.4},
         )
     )
@@ -334,7 +343,12 @@ def contention() -> Report:
     ]  # fmt: skip
     return reported(
         judged(
-            run, "slow writing", "contention", confidence="high", lost_s=8.1, expected=(9000.0, 300.0),
+            run,
+            "slow writing",
+            "contention",
+            confidence="high",
+            lost_s=8.1,
+            expected=(9000.0, 300.0),
             summary="Writing falls from 298 to 44 t/s inside one answer when another process starts on the card.",
             next_step="Stop the other process on the card: nvidia-smi pmon -c 1.",
             marks=[(T0 + 5.0, T0 + 13.6, "another process on the card: 298 → 44 t/s")],

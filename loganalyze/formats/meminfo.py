@@ -26,7 +26,7 @@ _LINE = re.compile(
 )
 _LEVELS = {"MemTotal": "ram_total_mib", "MemFree": "ram_free_mib", "MemAvailable": "ram_available_mib",
            "SwapTotal": "swap_total_mib", "SwapFree": "swap_free_mib"}  # fmt: skip
-_CACHE = ("Buffers", "Cached", "SReclaimable")
+_CACHE = ("Buffers", "Cached")
 _SPARE = {"HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "HugePages_Surp"}
 # Figures needed before their common factor is taken for the page size.
 PAGE_FIGURES = 8

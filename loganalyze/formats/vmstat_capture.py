@@ -189,7 +189,7 @@ def _frame(frame: pl.DataFrame, unit: str, frozen: bool, t_s: pl.Series) -> pl.D
 def _doubt_last_cell(capture: Capture, reader: RowReader) -> None:
     """Without a line end the last cell may have lost digits: it is null unless the row fills its columns."""
     frame = capture.frame
-    if frame is None or not frame.height or len(reader.last_row) >= reader.width:
+    if frame is None or not frame.height or len(reader.last_row) == reader.width:
         return
     if "t_s" in frame.columns and frame["t_s"][-1] is not None:
         return

@@ -125,9 +125,8 @@ def statement(finding: Finding) -> str:
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
-def folder_of(sources: list[Source]) -> str:
-    """The folder that all sources lie in, with its separator; empty when there is none or one source only."""
-    paths = [source.path for source in sources]
+def folder_of(paths: list[str]) -> str:
+    """The folder that all of ``paths`` lie in, with its separator; empty when there is none or one path only."""
     if len(paths) < 2:
         return ""
     common = paths[0]

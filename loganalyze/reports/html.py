@@ -45,7 +45,7 @@ def dumps(report: Report, redactor: Redactor | None = None) -> str:
 
 
 def _page(report: Report, runs: list[Run], left_out: int, redactor: Redactor | None) -> str:
-    folder = facts.folder_of(report.sources)
+    folder = facts.folder_of([source.path for source in report.sources])
 
     def clean(text: str) -> str:
         text = text.replace(folder, "") if folder else text

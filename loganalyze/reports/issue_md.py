@@ -44,7 +44,7 @@ def data(report: Report, redactor: Redactor | None = None, picture: str | None =
 def dumps(report: Report, redactor: Redactor | None = None, picture: str | None = None) -> str:
     """The whole text, ending with a newline."""
     run = main_run(report.runs) or Run(id="no run", judgement=_judgement(report))
-    folder = facts.folder_of(report.sources)
+    folder = facts.folder_of([source.path for source in report.sources])
 
     def clean(text: str) -> str:
         text = text.replace(folder, "") if folder else text

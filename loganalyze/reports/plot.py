@@ -170,7 +170,7 @@ def _canvas(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    width = look.WIDTH_IN - 0.5
+    width = look.WIDTH_IN - 1.1  # a browser's font may run wider
     head = look.wrapped(_headline(run, clean), 12.5, width, "bold")
     about = look.label(clean(_about(run)), 150)
     foot = [look.label(clean(note), 150) for note in notes]
@@ -206,7 +206,7 @@ def _headline(run: Run, clean: Clean) -> str:
 
 
 def _about(run: Run) -> str:
-    words = (facts.engine(run), facts.model(run) or "", ", ".join(facts.devices(run)), run.id)
+    words = (facts.engine(run), facts.model(run) or "", ", ".join(facts.devices(run)), plot_axis.base(run.id))
     return " · ".join(word for word in words if word)
 
 

@@ -64,7 +64,14 @@ def _gpu_shares(ax: Any, found: dict[str, list[Series]]) -> None:
     if level > 0:
         _line(ax, one, look.POWER, f"power, % of {units.number(level)}\u00a0W", 100 / level, look.STYLES[2])
     elif one.peak > 0:
-        _line(ax, one, look.POWER, f"power, % of its peak, {units.number(one.peak)}\u00a0W", 100 / one.peak, look.STYLES[2])
+        _line(
+            ax,
+            one,
+            look.POWER,
+            f"power, % of its peak, {units.number(one.peak)}\u00a0W",
+            100 / one.peak,
+            look.STYLES[2],
+        )
 
 
 def _host_shares(ax: Any, found: dict[str, list[Series]]) -> None:

@@ -121,7 +121,7 @@ def unplaced(run: Run, axis: Axis | None) -> list[str]:
     out = []
     if axis is not None and axis.shift is None and run.requests:
         out.append("the log carries no clock that could be tied to the captures: its phases are not drawn")
-    lost = [c.source.path for c in run.captures if axis is None or series.placed(c.clock, axis.origin) is None]
+    lost = [base(c.source.path) for c in run.captures if axis is None or series.placed(c.clock, axis.origin) is None]
     if lost:
         out.append("without a usable clock, not drawn: " + ", ".join(sorted(set(lost))))
     return out
@@ -177,7 +177,7 @@ def _near(captured: tuple[float, float], ends: list[float]) -> list[float]:
 def _title(run: Run, origin: float | None) -> str:
     if run.clock.offset_s is not None and _has_times(run):
         name = run.source.path if run.source is not None else run.id
-        words = f"seconds since the start of {name.replace(chr(92), '/').rsplit('/', 1)[-1]}"
+        words = f"seconds since the start of {base(name)}"
     else:
         words = "seconds" if origin is None else "seconds since the first sample"
     if origin is None or origin < EPOCH or origin > 4e9:
@@ -185,9 +185,14 @@ def _title(run: Run, origin: float | None) -> str:
     return f"{words} at {datetime.fromtimestamp(origin, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def base(path: str) -> str:
+    """The last part of a path of any system."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
 def error_text(error: tuple[float, str]) -> str:
     """``clocks agree within ± 1.0 s (vmstat.txt)``."""
-    return f"clocks agree within ± {units.seconds(error[0])} ({error[1]})"
+    return f"clocks agree within ± {units.seconds(error[0])} ({base(error[1])})"
 
 
 def sampled(run: Run, axis: Axis) -> list[Stretch]:

@@ -47,7 +47,15 @@ class Redactor:
             for pattern in (rules.HOME_SPACED, rules.HOME, rules.TILDE, rules.SHELL, rules.NAMED_USER):
                 for match in pattern.finditer(text):
                     self._learn("user", match["user"])
-            for pattern in (rules.JOURNAL, rules.SHELL, rules.NAMED, rules.UNC, rules.HOST_LOCAL, rules.SSH, rules.HOST_OPTION):
+            for pattern in (
+                rules.JOURNAL,
+                rules.SHELL,
+                rules.NAMED,
+                rules.UNC,
+                rules.HOST_LOCAL,
+                rules.SSH,
+                rules.HOST_OPTION,
+            ):
                 for match in pattern.finditer(text):
                     self._learn("host", match["host"])
 

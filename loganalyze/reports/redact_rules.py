@@ -69,7 +69,9 @@ HOST_LOCAL = re.compile(
     r"(?i)(?<![\w.\-])(?P<host>(?:[a-z0-9][a-z0-9\-]{0,62}\.){1,6}(?:local|lan|internal|intra|intranet|corp|home|localdomain|private))"
     r"(?![\w\-])"
 )
-URL_HOST = re.compile(r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://(?:\[[a-z \-0-9]{1,40}\]@)?(?P<host>[^\s/:?#\"'<>\[\]@]{1,253})")
+URL_HOST = re.compile(
+    r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://(?:\[[a-z \-0-9]{1,40}\]@)?(?P<host>[^\s/:?#\"'<>\[\]@]{1,253})"
+)
 SHELL = re.compile(
     r"(?<![\w.%+\-@/])(?P<user>[A-Za-z_][\w.\-]{0,31})@(?P<host>[A-Za-z][A-Za-z0-9\-]{0,62})(?=[:\s~$#\])]|$)"
 )

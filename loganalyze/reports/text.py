@@ -33,7 +33,7 @@ def render(report: Report, width: int = 80, colour: bool = False, ascii: bool = 
     """The report as text that ends with a newline. ``width`` below 40 counts as 40."""
     width = max(40, width)
     run = main_run(report.runs)
-    folder = facts.folder_of(report.sources)
+    folder = facts.folder_of([source.path for source in report.sources])
     blocks = [Block(_read(report, folder, width), rank=5, least=1)]
     blocks += _others(report, run, folder, width)
     blocks += _no_run(report, width) if run is None else _one_run(report, run, folder, width)
@@ -102,7 +102,9 @@ def _rates(run: Run, width: int) -> list[str]:
 
 def _memory(run: Run, width: int) -> list[str]:
     rows = sorted(facts.memory_rows(run), key=lambda row: -row.planned)
-    out = [line for row in rows[:3] for line in wrap(terminal(f"{row.device} {facts.memory(row)}"), width, "  memory   ")]
+    out = [
+        line for row in rows[:3] for line in wrap(terminal(f"{row.device} {facts.memory(row)}"), width, "  memory   ")
+    ]
     peak = facts.judgement(run).telemetry.get("vram_peak_mib")
     if peak is not None:
         total = facts.judgement(run).telemetry.get("vram_total_mib")
@@ -171,7 +173,9 @@ def _others(report: Report, main: Run | None, folder: str, width: int) -> list[B
     for run in others[:MAX_OTHERS]:
         judged = facts.judgement(run)
         rates = f"{units.rate(judged.reading.tps)} reading, {units.rate(judged.writing.tps)} writing"
-        out.append(cut(terminal(f"{INDENT}{run.id.removeprefix(folder)}: {judged.verdict} ({judged.cause}), {rates}"), width))
+        out.append(
+            cut(terminal(f"{INDENT}{run.id.removeprefix(folder)}: {judged.verdict} ({judged.cause}), {rates}"), width)
+        )
     if len(others) > MAX_OTHERS:
         out.append(f"{INDENT}and {len(others) - MAX_OTHERS} more; one row each: loganalyze batch")
     return [Block(wrap(out[0], width) + out[1:], rank=0, least=len(out))]

@@ -30,6 +30,8 @@ def seconds(value: float | None) -> str:
     """A duration: ``93 ms``, ``2.35 s``, ``13 min 31 s``, ``2 h 05 min``."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
+    if value == 0:
+        return "0 s"
     if abs(value) < 1:
         return f"{number(value * 1000)} ms"
     if abs(value) < 120:
