@@ -54,7 +54,7 @@ def record(command: list[str], folder: Path, interval_s: float, echo: IO[bytes])
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
     try:
         for name, tool in collectors(interval_s).items():
-            target = (folder / name).open("wb")
+            target: IO[bytes] = (folder / name).open("wb")
             running.append((_start(tool, target), target))
         return _run(command, folder, echo)
     finally:

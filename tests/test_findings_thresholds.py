@@ -6,8 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-
 from builders import request, run
+
 from loganalyze.errors import UsageError
 from loganalyze.findings.thresholds import Thresholds, page
 from loganalyze.verdict import judge

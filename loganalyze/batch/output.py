@@ -57,7 +57,7 @@ def write(name: str, spool: Spool, summary: Summary, append: bool) -> int:
 
     with whole(name) as temporary:
         writers[extension](temporary, rows(), spool, summary)
-    return count
+    return min(spool.count, HTML_ROWS) if extension == ".html" else count
 
 
 @contextlib.contextmanager

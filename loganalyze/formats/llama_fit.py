@@ -19,7 +19,7 @@ from loganalyze.formats.llama_devices import Devices, backend_of
 
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
-    from loganalyze.model.records import Event
+    from loganalyze.model.records import Event, MemoryKind
     from loganalyze.scan.line import Line
 
 # b6569-b8947 print the difference of two counts of bytes as unsigned, divided by 2^20.
@@ -182,7 +182,8 @@ class Fit:
             memory[:] = [buffer for buffer in memory if buffer.detail != TABLE]
         if any(buffer.detail != TABLE for buffer in memory):
             return
-        for key, kind in (("model", "model"), ("context", "kv"), ("compute", "compute")):
+        kinds: dict[str, MemoryKind] = {"model": "model", "context": "kv", "compute": "compute"}
+        for key, kind in kinds.items():
             mib = row[f"{key}_mib"]
             if mib is not None:
                 self.loads.table_buffer(row["device"], kind, float(mib), line)

@@ -241,7 +241,7 @@ class Model:
     def on_flash_on(self, fields: Fields, line: Line) -> None:
         self._flash("on", line)
 
-    def _flash(self, value: str, line: Line) -> None:
+    def _flash(self, value: str | None, line: Line) -> None:
         target = self.loads.target
         target.setup.flash_attn = value
         target.fact_lines["flash_attn"] = line.number

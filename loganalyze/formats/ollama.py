@@ -77,8 +77,12 @@ class _Ollama:
     def command(self, told: dict[str, str], line: Line) -> None:
         command = told.get("cmd")
         if command:
-            self.state.run.setup.command = command.strip("[]")
-            self.state.run.fact_lines["command"] = line.number
+            from loganalyze.formats.command_line import parse
+            from loganalyze.formats.llama_command import record
+
+            parsed = parse(command.strip("[]"))
+            if parsed is not None:
+                record(self.state, parsed, line)
 
     def offload(self, told: dict[str, str], line: Line) -> None:
         run = self.state.run

@@ -52,7 +52,7 @@ def shown(run: Run) -> list[Request]:
 def source_row(source: Source) -> list[str]:
     """File, format, counts and clock in words."""
     clock = source.clock
-    words = [clock.kind if clock.kind != "none" else "none"]
+    words: list[str] = [clock.kind]
     words += [f"zone {clock.zone}"] if clock.zone else []
     words += [f"placed by {clock.anchor}"] if clock.anchor else []
     words += [f"± {units.seconds(clock.error_s)}"] if clock.error_s is not None else []

@@ -42,7 +42,8 @@ def payload(report: Report, redactor: Redactor | None = None) -> dict[str, Any]:
         "runs": [run_payload(run) for run in report.runs],
         "sources": [_source(source) for source in report.sources],
     }
-    return _finite(body) if redactor is None else redactor.tree_learned(_finite(body))
+    whole: dict[str, Any] = _finite(body)
+    return whole if redactor is None else dict(redactor.tree_learned(whole))
 
 
 def dumps(report: Report, redactor: Redactor | None = None) -> str:

@@ -95,7 +95,8 @@ def lanes(found: list[Stretch]) -> list[list[Stretch]]:
         for group in whole.values():
             out[numbers.index(group[0].lane or 0)] += group
         return out
-    out, ends = [], []
+    out = []
+    ends: list[float] = []
     for group in sorted(whole.values(), key=lambda g: g[0].start):
         lane = next((i for i, end in enumerate(ends) if end <= group[0].start + 1e-6), len(ends))
         if lane == len(ends):

@@ -207,7 +207,7 @@ def most_at_once(found: list[Stretch], edges: Any) -> Any:
 def _levels(ax: Any, mine: list[Stretch], colour: str, kind: str) -> None:
     from matplotlib.collections import LineCollection
 
-    segments = [[(s.start, s.tps), (s.end, s.tps)] for s in mine]
+    segments: Any = [[(s.start, s.tps), (s.end, s.tps)] for s in mine]
     ax.add_collection(LineCollection(segments, colors=colour, linewidths=2.6, capstyle="round", label=kind))
     middles = [((s.start + s.end) / 2, s.tps) for s in mine]
     ax.plot(*zip(*middles, strict=True), ls="", marker="o" if kind == "reading" else "s", ms=4, color=colour)

@@ -54,7 +54,7 @@ def style() -> Iterator[None]:
 
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_STYLE)
+        mpl.rcParams.update(_STYLE)  # type: ignore[arg-type,no-untyped-call,unused-ignore]
         yield
 
 
@@ -77,9 +77,9 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    renderer = RendererAgg(100, 100, DPI)
+    renderer = RendererAgg(100, 100, DPI)  # type: ignore[arg-type,no-untyped-call,unused-ignore]
     font = FontProperties(family=["DejaVu Sans"], size=size, weight=weight)
-    return float(renderer.get_text_width_height_descent(text, font, False)[0]) / DPI
+    return float(renderer.get_text_width_height_descent(text, font, False)[0]) / DPI  # type: ignore[arg-type,no-untyped-call,unused-ignore]
 
 
 def wrapped(text: str, size: float, inches: float, weight: str = "normal", most: int = 2) -> list[str]:

@@ -188,4 +188,4 @@ def _gaps(t: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
         return t, lo, hi
     middle = (t[wide - 1] + t[wide]) / 2
     nan = np.full(len(wide), np.nan)
-    return np.insert(t, wide, middle), np.insert(lo, wide, nan), np.insert(hi, wide, nan)
+    return np.insert(t, wide, middle), np.insert(lo, wide, nan), np.insert(hi, wide, nan)  # type: ignore[arg-type,unused-ignore]

@@ -46,7 +46,10 @@ def judge(result: Comparison) -> None:
         result.answer = (
             f"{faster} writes {number(max(writing.ratio, 1 / writing.ratio))} times as fast ({words(writing)})."
         )
-        result.advice = f"The limit of the other is decode or scheduler: an engine change to {faster} is worth a try; repeat two or three times."
+        result.advice = (
+            f"The limit of the other is decode or scheduler: an engine change to {faster} is worth a try; "
+            "repeat two or three times."
+        )
 
 
 def _has(side: list[Figures]) -> bool:

@@ -12,7 +12,8 @@ from loganalyze.errors import UsageError
 
 def run(values: dict[str, Any]) -> int:
     """Record, then classify what was recorded."""
-    from loganalyze.cli.commands import classify
+    from importlib import import_module
+
     from loganalyze.cli.fast import defaults
     from loganalyze.cli.spec import command
     from loganalyze.recorder import collectors, record
@@ -27,7 +28,9 @@ def run(values: dict[str, Any]) -> int:
     spec = command("classify")
     assert spec is not None
     shown = {k: values[k] for k in ("color", "width")}
-    return classify.run({**defaults(spec), **shown, "paths": (str(folder),)})
+    return int(
+        import_module("loganalyze.cli.commands.classify").run({**defaults(spec), **shown, "paths": (str(folder),)})
+    )
 
 
 def _interval(text: str) -> float:

@@ -2,5 +2,4 @@
 # ruff: noqa
 from typing import Any
 
-RULES: tuple[dict[str, Any], ...] = (
-)
+RULES: tuple[dict[str, Any], ...] = ()
