@@ -48,7 +48,7 @@ class Found:
     units: list[Unit] = field(default_factory=list)
     rule: str = ""
     left_out: int = 0
-    """Files that are no text by their name (pictures, models, ...)."""
+    """Files that are no text by their name (pictures, models, ...), and links to folders."""
 
 
 def discover(paths: tuple[str, ...], manifest: str | None = None) -> Found:
@@ -108,7 +108,7 @@ def _walk(root: str, found: Found) -> Iterator[list[Item]]:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 below.append(entry.path)
-            elif entry.name.lower().endswith(SKIPPED_SUFFIXES):
+            elif entry.name.lower().endswith(SKIPPED_SUFFIXES) or (entry.is_symlink() and os.path.isdir(entry.path)):
                 found.left_out += 1
             else:
                 files.append(_entry(entry))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from loganalyze.reports.neutral import terminal
 from loganalyze.reports.wrap import cut
@@ -34,7 +34,7 @@ WIDTH_IN = 11.6
 """1160 px: GitHub shows pictures up to about 1010 px wide and scales the rest down."""
 LEFT_IN, RIGHT_IN = 0.85, 2.6
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "font.family": ["DejaVu Sans"], "font.size": 10.5, "axes.titlesize": 11, "axes.labelsize": 10.5,
     "xtick.labelsize": 10, "ytick.labelsize": 10, "legend.fontsize": 10, "text.color": INK, "axes.labelcolor": INK,
     "axes.edgecolor": MUTED, "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelcolor": INK,
@@ -77,7 +77,7 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    renderer = RendererAgg(100, 100, DPI)  # type: ignore[arg-type,no-untyped-call,unused-ignore]
+    renderer: Any = cast(Any, RendererAgg)(100, 100, DPI)  # type: ignore[arg-type,no-untyped-call,unused-ignore]
     font = FontProperties(family=["DejaVu Sans"], size=size, weight=weight)
     return float(renderer.get_text_width_height_descent(text, font, False)[0]) / DPI  # type: ignore[arg-type,no-untyped-call,unused-ignore]
 

@@ -183,7 +183,7 @@ def _gaps(t: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
         return t, lo, hi
     steps = np.diff(t)
     forward = steps[steps > 0]  # stamps of whole seconds repeat when samples come faster
-    wide = np.flatnonzero(steps > 5 * float(np.median(forward))) + 1 if len(forward) else steps[:0]
+    wide = np.flatnonzero(steps > (5 * float(np.median(forward)) if len(forward) else np.inf)) + 1
     if not len(wide):
         return t, lo, hi
     middle = (t[wide - 1] + t[wide]) / 2

@@ -1,0 +1,127 @@
+"""The command line as users meet it: statuses, streams, files, and that the quick path parses like click."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loganalyze.cli import fast
+from loganalyze.cli.click_app import build
+from loganalyze.cli.spec import COMMANDS, command
+
+ROOT = Path(__file__).resolve().parent.parent
+CASE = ROOT / "fixtures" / "corpus" / "b6173_27b_ngl20"
+
+
+def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "loganalyze", *words], input=stdin, capture_output=True, timeout=120, check=False
+    )
+
+
+def test_piped_log_and_file_agree() -> None:
+    log = CASE / "run.log"
+    by_file = json.loads(run("classify", "-f", "json", str(log)).stdout)
+    by_pipe = json.loads(run("classify", "-f", "json", stdin=log.read_bytes()).stdout)
+    assert (by_file["verdict"], by_file["cause"]) == ("swapping", "partial_offload")
+    assert (by_pipe["verdict"], by_pipe["cause"]) == ("swapping", "partial_offload")
+
+
+def test_same_input_same_bytes() -> None:
+    first, second = (run("classify", "-f", "json", str(CASE)).stdout for _ in range(2))
+    assert first == second
+
+
+def test_statuses(tmp_path: Path) -> None:
+    assert run("classify", str(CASE / "run.log")).returncode == 0
+    assert run("classify", "--fail-on", "swapping", str(CASE / "run.log")).returncode == 1
+    assert run("classify", str(tmp_path / "absent.log")).returncode == 2
+    assert run("classify", "--no-such-option").returncode == 2
+    assert run("classify", "-", stdin=b"").returncode == 2
+    assert run("classify", "-", stdin=b"nothing to see here\n" * 9).returncode == 2
+
+
+def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    done = run("classify", "-f", "json", str(CASE / "run.log"), str(tmp_path / "absent.log"))
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["verdict"] == "swapping"
+    assert b"absent.log" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["classify", "/nope/x.log"], ["explain", "swaping"], ["sweep", str(CASE)], ["batch", "/nope"]]
+)
+def test_errors_are_messages(words: list[str]) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_outputs_are_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    assert run("report", str(CASE), "-o", str(out)).returncode == 0
+    before = out.read_bytes()
+    assert run("report", str(CASE), "-o", str(out)).returncode == 2
+    assert out.read_bytes() == before
+    assert run("report", str(CASE), "-o", str(out), "--force").returncode == 0
+
+
+def test_demo_writes_everything(tmp_path: Path) -> None:
+    names = [tmp_path / f"demo{e}" for e in (".png", ".svg", ".html", ".md", ".json")]
+    done = run("demo", *(w for n in names for w in ("-o", str(n))))
+    assert done.returncode == 0
+    assert all(n.stat().st_size > 500 for n in names)
+
+
+def test_closed_pipe_is_quiet() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "loganalyze", "formats", "llama_server"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait(timeout=60)
+
+
+@pytest.mark.parametrize("spec", COMMANDS, ids=lambda s: s.name)
+def test_every_command_has_a_module_and_help(spec: object) -> None:
+    from importlib import import_module
+
+    name = spec.name  # type: ignore[attr-defined]
+    assert callable(import_module(f"loganalyze.cli.commands.{name}").run)
+    assert build().commands[name].help
+
+
+CASES = [
+    ["classify", "a.log", "-f", "json", "--force"],
+    ["classify", "--set", "x=1", "--set=y=2", "a", "-", "b"],
+    ["classify", "-o", "a.png", "-o", "b.md", "--", "-odd.log"],
+    ["report", "a", "--no-redact", "--tz", "+02:00"],
+    ["batch", "d", "--jobs", "2", "--by", "model,version"],
+    ["check"],
+]
+
+
+@pytest.mark.parametrize("words", CASES, ids=" ".join)
+def test_quick_path_parses_like_click(words: list[str]) -> None:
+    spec = command(words[0])
+    assert spec is not None
+    context = build().commands[words[0]].make_context(words[0], list(words[1:]))
+    expected = dict(context.params.items())
+    assert fast.parse(spec, words[1:]) == {"paths": (), **expected}
+
+
+@pytest.mark.parametrize(
+    "words", [["classify", "--help"], ["classify", "-f", "xml"], ["batch"], ["demo", "extra"], ["classify", "-o"]]
+)
+def test_quick_path_leaves_the_rest_to_click(words: list[str]) -> None:
+    spec = command(words[0])
+    assert spec is not None
+    assert fast.parse(spec, words[1:]) is None
