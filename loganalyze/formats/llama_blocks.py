@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from loganalyze.model.records import Buffer, Run, Setup
 
@@ -64,10 +63,7 @@ class Loads:
     @classmethod
     def of(cls, state: LogState) -> Loads:
         """The one instance of ``state``."""
-        found = _INSTANCES.get(state)
-        if found is None:
-            found = _INSTANCES[state] = cls(state)
-        return found
+        return state.part(cls)
 
     @property
     def run(self) -> Run:
@@ -256,6 +252,3 @@ class Loads:
 
 def _basename(path: str) -> str:
     return path.replace("\\", "/").rsplit("/", 1)[-1]
-
-
-_INSTANCES: WeakKeyDictionary[LogState, Loads] = WeakKeyDictionary()

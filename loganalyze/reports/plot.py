@@ -121,7 +121,7 @@ def _timeline_panels(run: Run, axis: Axis) -> list[Panel]:
     if "vram_used_mib" not in card and any(m != "ram_total_mib" for m in ram):
         panels.append((1.6, lambda ax: plot_panels.host_memory(ax, ram)))
     if gpu and host and len(panels) > 2:
-        return [*panels, (1.9, lambda ax: plot_activity.activity(ax, gpu | host, "busy"))]
+        return [*panels, (2.1, lambda ax: plot_activity.activity(ax, gpu | host, "busy"))]
     if gpu:
         panels.append((1.75, lambda ax: plot_activity.activity(ax, gpu, "GPU busy")))
     if host:

@@ -122,7 +122,8 @@ def unplaced(run: Run, axis: Axis | None) -> list[str]:
     out = []
     if axis is not None and axis.shift is None and run.requests:
         out.append("the log carries no clock that could be tied to the captures: its phases are not drawn")
-    lost = [base(c.source.path) for c in run.captures if axis is None or series.placed(c.clock, axis.origin) is None]
+    drawable = [c for c in run.captures if c.kind in ("gpu", "host") and c.frame is not None]
+    lost = [base(c.source.path) for c in drawable if axis is None or series.placed(c.clock, axis.origin) is None]
     if lost:
         out.append("without a usable clock, not drawn: " + ", ".join(sorted(set(lost))))
     return out

@@ -12,6 +12,12 @@ from loganalyze.reports import plot_style as look
 from loganalyze.reports.plot_axis import Axis
 
 MOST = 4
+_FAILURES = {
+    "alloc_failed": "failed allocation",
+    "load_failed": "loading failed",
+    "killed": "killed",
+    "kernel_oom": "killed for memory",
+}
 PANEL_IN = look.WIDTH_IN - look.LEFT_IN - look.RIGHT_IN
 
 
@@ -37,10 +43,12 @@ class Marks:
 def plan_marks(run: Run, axis: Axis, clean: Callable[[str], str]) -> Marks:
     """Place the labels of the longest marks in rows so that none covers another."""
     inside = []
-    for start, end, text in facts.judgement(run).marks:
+    said = _said(run)
+    for start, end, text in facts.judgement(run).marks or _failures(run):
+        text = said if text == facts.judgement(run).cause.replace("_", " ") else text
         a, b = start - (axis.origin or 0.0), end - (axis.origin or 0.0)
         if b >= axis.t0 and a <= axis.t1:
-            inside.append(Mark(max(a, axis.t0), min(b, axis.t1), look.label(clean(text), 90)))
+            inside.append(Mark(max(a, axis.t0), min(b, axis.t1), look.label(clean(text), 84)))
     chosen = sorted(inside, key=lambda m: (-(m.end - m.start), m.start))[:MOST]
     if len(inside) > MOST:
         chosen[-1].text += f" (and {len(inside) - MOST} more like these)"
@@ -56,6 +64,28 @@ def plan_marks(run: Run, axis: Axis, clean: Callable[[str], str]) -> Marks:
             rows.append([])
         rows[mark.row].append(box)
     return Marks(chosen, len(rows))
+
+
+def _said(run: Run) -> str:
+    """The cause in words, with what its finding says."""
+    judged = facts.judgement(run)
+    name = judged.cause.replace("_", " ")
+    finding = next((f for f in facts.ordered(judged) if f.cause == judged.cause and f.text), None)
+    return name if finding is None else f"{name}: {finding.text.split(': ')[0]}"
+
+
+def _failures(run: Run) -> list[tuple[float, float, str]]:
+    """Where memory ran out, for a run that has nothing slow to mark because it never came to work."""
+    offset = run.clock.offset_s
+    if offset is None or facts.judgement(run).verdict != "swapping":
+        return []
+    out = []
+    for event in run.events:
+        if event.t_s is not None and event.kind in _FAILURES:
+            mib = event.data.get("mib")
+            size = f" of {units.mib(mib)}" if event.kind == "alloc_failed" and isinstance(mib, int | float) else ""
+            out.append((offset + event.t_s, offset + event.t_s, _FAILURES[event.kind] + size))
+    return out[:1]
 
 
 def draw_marks(drawn: Any, axes: list[Any], marks: Marks, axis: Axis, error: tuple[float, str] | None) -> None:

@@ -20,6 +20,7 @@ _FONT = re.compile(r"\bfont: (?:(bold) )?([\d.]+)px [^;]*")
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
 _ID = re.compile(r'(<(?:path|clipPath|image|use|g|linearGradient|pattern)[^>]{0,40} id="|"#|url\(#)([A-Za-z0-9_\-]+)')
 _DEFS = re.compile(r"<defs>\s*<style type=\"text/css\">[^<]*</style>\s*</defs>\s*")
+_TAG = re.compile(r"<[a-z][^>]*>")
 _NUMBER = re.compile(r"(\d+\.\d\d)\d+")
 
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
@@ -41,7 +42,7 @@ def split(svg: str, prefix: str) -> tuple[str, list[tuple[str, str]]]:
         style = match.group(1)
         return f' class="{classes.setdefault(style, f"{prefix}{len(classes)}")}"'
 
-    body = _STYLE.sub(name, _NUMBER.sub(r"\1", body))
+    body = _STYLE.sub(name, _TAG.sub(lambda m: _NUMBER.sub(r"\1", m[0]), body))
     body = _GROUP_ID.sub("<g", body)
     body = _ID.sub(lambda m: f"{m[1]}{prefix}-{m[2]}", body)
     body = _POINTS.sub(lambda m: f' {m[1]}="{float(m[2]) / 0.72:.0f}"', body, count=2)

@@ -41,6 +41,7 @@ def _panels(figure: Any, names: list[str]) -> list[Any]:
         label, unit, _ = METRIC_INFO[name]
         axis.set_title(f"{label} [{unit}]", loc="left", fontsize=10)
         axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+        axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
     return list(axes[: len(names)])
 
@@ -58,14 +59,9 @@ def _sweep(figure: Any, result: Any) -> None:
         points = [(level.x, level.metrics[name]) for level in result.levels if level.metrics[name] is not None]
         flat = result.effects[name].direction == "flat"
         axis.plot([p[0] for p in points], [p[1] for p in points], "-", color=BLUE if flat else RED, linewidth=2)
-        axis.annotate(
-            "no effect" if flat else f"{result.effects[name].direction} {result.effects[name].change_pct:+.0f} %",
-            (0.99, 0.97),
-            xycoords="axes fraction",
-            ha="right",
-            va="top",
-            color=BLUE if flat else RED,
-        )
+        effect = result.effects[name]
+        word = "no effect" if flat else f"{effect.direction} {effect.change_pct:+.0f} %"
+        axis.set_title(word, loc="right", fontsize=10, color=BLUE if flat else RED)
         axis.set_ylim(bottom=0)
         if wide:
             axis.set_xscale("log", base=2)
