@@ -354,3 +354,27 @@ def contention() -> Report:
             marks=[(T0 + 5.0, T0 + 13.6, "another process on the card: 298 → 44 t/s")],
         )
     )
+
+
+def poisoned(evil: str) -> Report:
+    """A judged run whose every text from outside is ``evil``."""
+    report = partial_offload()
+    run = report.runs[0]
+    run.id, run.engine, run.version, run.backend = f"{evil}#1", evil, evil, evil
+    run.devices[0].name = evil
+    run.setup.model_name, run.setup.command, run.setup.tensor_overrides = evil, evil, [evil]
+    run.memory.append(Buffer(evil, "model", 1.0, evil, 3))
+    run.requests[0].id = run.requests[0].source = evil
+    assert run.judgement is not None
+    assert run.source is not None
+    judgement = run.judgement
+    judgement.summary, judgement.next_step, judgement.ruled_out = f"about {evil}", f"try {evil}", [evil]
+    judgement.missing = [Missing(evil, f"record {evil}")]
+    for finding in judgement.findings:
+        finding.text = f"{evil} found"
+        finding.evidence = [Evidence(evil, 3, evil), *finding.evidence]
+    run.events.append(Event("error", evil, "run.log", 3, 0.5))
+    judgement.marks = [(T0 + 4.5, T0 + 6.0, evil)]
+    run.source.notes, run.source.clock.anchor, run.source.clock.zone = [evil], evil, evil
+    run.source.dialect = evil
+    return reported(run, overrides={"limit": evil})

@@ -89,7 +89,9 @@ NAMED_USER = re.compile(
 )  # fmt: skip
 HOST_OPTION = re.compile(r"(?<![\w\-])--?(?:host|hostname|rpc)(?:=|\s{1,4})(?P<host>[A-Za-z][\w.\-]{0,63})(?=[:\s,]|$)")
 UNC = re.compile(r"(?<![\w\\/:])\\\\(?P<host>[A-Za-z0-9][\w.\-]{0,63})\\")
-SSH = re.compile(r"(?<![\w])(?:ssh|scp|rsync)\s(?:-\S{1,40}\s){0,6}(?P<host>[A-Za-z][\w.\-]{0,63})(?=[:\s]|$)")
+SSH = re.compile(
+    r"(?<![\w])(?:ssh|scp|rsync)\s(?:-\S{1,40}\s(?:\d{1,6}\s)?){0,6}(?P<host>[A-Za-z][\w.\-]{0,63})(?=[:\s]|$)"
+)
 IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]|\.\d)")
 STAMP = re.compile(r"\d{1,3}\.\d\d\.\d{3}\.\d{3} [A-Z] ")
 IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{2,45}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])")

@@ -7,12 +7,16 @@ out, what could not be seen and how to record it, one thing to try. Eyes end at 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loganalyze.model.records import Run
 from loganalyze.model.report import Report, main_run
 from loganalyze.reports import facts, units
 from loganalyze.reports.neutral import ascii_only, terminal
 from loganalyze.reports.wrap import columns, cut, wrap
+
+if TYPE_CHECKING:
+    from loganalyze.reports.redact import Redactor
 
 MAX_LINES = 24
 MAX_OTHERS = 8
@@ -29,7 +33,7 @@ class Block:
     least: int = 0
 
 
-def render(report: Report, width: int = 80, colour: bool = False, ascii: bool = False) -> str:
+def render(report: Report, width: int = 80, colour: bool = False, ascii: bool = False, redact: bool = False) -> str:
     """The report as text that ends with a newline. ``width`` below 40 counts as 40."""
     width = max(40, width)
     run = main_run(report.runs)
@@ -39,13 +43,25 @@ def render(report: Report, width: int = 80, colour: bool = False, ascii: bool = 
     blocks += _no_run(report, width) if run is None else _one_run(report, run, folder, width)
     lines = [line for block in _fit(blocks, width, MAX_LINES + _extra(report)) for line in block.lines]
     text = "".join(f"{line.rstrip()}\n" for line in lines)
+    if redact:
+        from loganalyze.reports.redact import Redactor
+
+        text = _clean(text, Redactor())
     text = ascii_only(text) if ascii else text
     return _coloured(text, report) if colour else text
 
 
-def data(report: Report) -> bytes:
+def data(report: Report, redactor: Redactor | None = None) -> bytes:
     """Bytes of a ``.txt`` file."""
-    return render(report, 100).encode()
+    return _clean(render(report, 100), redactor).encode()
+
+
+def _clean(text: str, redactor: Redactor | None) -> str:
+    if redactor is None:
+        return text
+    lines = text.split("\n")
+    redactor.learn(lines)
+    return "\n".join(redactor.text(line) for line in lines)
 
 
 def _one_run(report: Report, run: Run, folder: str, width: int) -> list[Block]:
@@ -83,7 +99,7 @@ def _verdict(report: Report, run: Run, folder: str, width: int) -> list[str]:
     head = f"{facts.WORDS[judged.verdict]} · {judged.cause} · confidence {judged.confidence}"
     about = " · ".join(w for w in (facts.engine(run), facts.model(run) or "", ", ".join(facts.devices(run))) if w)
     where = f"{run.id.removeprefix(folder)} · " if len(report.runs) > 1 else ""
-    return [head, *wrap(terminal(judged.summary), width), cut(INDENT + terminal(where + about), width)]
+    return [*wrap(head, width), *wrap(terminal(judged.summary), width), cut(INDENT + terminal(where + about), width)]
 
 
 def _explains(run: Run, width: int) -> list[str]:
@@ -157,7 +173,7 @@ def _next(report: Report, width: int) -> list[str]:
 
 def _no_run(report: Report, width: int) -> list[Block]:
     head = f"{facts.WORDS[report.verdict]} · {report.cause} · confidence {report.confidence}"
-    verdict = [head, *wrap(terminal(report.summary), width)]
+    verdict = [*wrap(head, width), *wrap(terminal(report.summary), width)]
     return [Block(verdict, least=2), Block(_missing(report, width), 4, 2), Block(_next(report, width), least=2)]
 
 
