@@ -63,7 +63,10 @@ def bars(ax: Any, run: Run, half: str) -> None:
     ax.set_xlim(0, top * 1.05)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     many = len(run.requests) > 1
-    ax.set_yticks(list(rows) if many else [], [look.label(f"request {r.id}", 12) for r in shown] if many else [])
+    ax.set_yticks(
+        list(rows) if many else [],
+        [look.label(f"request {r.id}" if len(r.id) < 3 else f"#{r.id}", 10) for r in shown] if many else [],
+    )
     ax.set_xlabel(f"{half}, tokens/s")
     ax.grid(axis="y", visible=False)
 
@@ -90,7 +93,7 @@ def points(ax: Any, run: Run, half: str) -> None:
         ax.legend(loc="upper left", bbox_to_anchor=(1.012, 1.02))
     ax.set_ylim(0, top * 1.1)
     ax.set_xlim(0.5, len(numbered) + 0.5)
-    ax.set_ylabel(f"{half},\ntokens/s")
+    ax.set_ylabel(f"{half}, tokens/s")
 
 
 def has_rates(run: Run, half: str) -> bool:
