@@ -46,7 +46,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'swap_device',
-        '[ \\t]*+(?P<path>(?>\\/[^\\s]{1,300}))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        '[ \\t]*+(?P<path>(?>\\/[^\\s]{1,300}))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         (('path', 'path', 'str'), ('swap_type', 'swap_type', 'str'), ('size', 'size', 'str'), ('used', 'used', 'str'), ('priority', 'priority', 'int')),
         (b'partition', b'file'),
         False,
