@@ -180,6 +180,16 @@ def test_four_numbers_are_times_only_if_they_add_up() -> None:
     assert read(b"0.267 0.167 0.086 12.00\n")[0] == []
 
 
+def test_numbers_too_long_to_be_one_are_left_out() -> None:
+    long = b"9" * 400
+    assert all("wall_s" not in c.facts for c in read(b"real\t" + long + b"m2.1s\nuser\t0m1.0s\n")[0])
+    assert read(b"real\t1m2.1s\n")[0][0].facts == {"wall_s": 62.1}
+    captures, _ = read(b"Command terminated by signal " + long + b"\nreal 1.5\n")
+    assert captures[-1].facts == {"wall_s": 1.5}
+    read(text("free-4.0.7.txt").replace(b"24683656", long))
+    read(text("time-gnu-time-default.txt").replace(b"44092", long))
+
+
 def same_or_unknown(found: Any, whole: Any) -> bool:
     return found is None or found == whole
 

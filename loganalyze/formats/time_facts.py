@@ -102,8 +102,12 @@ RULES: dict[str, Callable[[Fields], Facts]] = {
 
 
 def facts_of(rule: str, fields: Fields) -> Facts:
-    """Facts that a line of ``rule`` states."""
-    return RULES[rule](fields)
+    """Facts that a line of ``rule`` states; none when a number is too long to be one."""
+    try:
+        facts = RULES[rule](fields)
+    except KeyError:
+        return {}
+    return {name: value for name, value in facts.items() if value != float("inf")}
 
 
 def merge(into: Facts, facts: Facts) -> Facts:

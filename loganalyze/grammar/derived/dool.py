@@ -6,7 +6,7 @@ from typing import Any
 RULES: tuple[Any, ...] = (
     (
         'csv_title',
-        '[ \\t]*+(?>"(?:[Dd]stat|dool) [0-9.]{1,20} CSV output")[ \\t]*+\\Z',
+        '[ \\t]*+(?>"(?:[Dd]stat|dool) [0-9.]+ CSV output")[ \\t]*+\\Z',
         (),
         (b'CSV output',),
         False,
@@ -26,7 +26,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'screen_groups',
-        '[ \\t]*+(?>(?:-|┄)+[a-z0-9\\/]{2,20}(?:-|┄)[^\n"]*)[ \\t]*+\\Z',
+        '[ \\t]*+(?>(?:-|┄)+[a-z0-9\\/]+(?:-|┄)[^\n"]*)[ \\t]*+\\Z',
         (),
         (b'system', b'usage', b'dsk', b'swap', b'paging'),
         False,

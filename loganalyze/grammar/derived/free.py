@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'row',
-        '[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*+(?P<total>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))(?:[ \\t]*+(?P<shared>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<fifth>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<sixth>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<seventh>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S))))?[ \\t]*+\\Z',
+        '[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]*(?::|：)))[ \\t]*+(?P<total>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))(?:[ \\t]*+(?P<shared>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<fifth>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<sixth>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<seventh>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?[ \\t]*+\\Z',
         (('label', 'label', 'str'), ('total', 'total', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str'), ('shared', 'shared', 'str'), ('fifth', 'fifth', 'str'), ('sixth', 'sixth', 'str'), ('seventh', 'seventh', 'str')),
         (b':', b'\xef\xbc\x9a'),
         False,
@@ -26,7 +26,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'adjusted',
-        '[ \\t]*+\\-/\\+[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]{0,40}(?::|：)))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
+        '[ \\t]*+\\-/\\+[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]*(?::|：)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
         (('label', 'label', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         (b'-/+',),
         False,
@@ -36,7 +36,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'line',
-        '[ \\t]*+SwapUse[ \\t]*+(?P<swap_used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+CachUse[ \\t]*+(?P<cache>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemUse[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemFree[ \\t]*+(?P<free>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
+        '[ \\t]*+SwapUse[ \\t]*+(?P<swap_used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+CachUse[ \\t]*+(?P<cache>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemUse[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemFree[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
         (('swap_used', 'swap_used', 'str'), ('cache', 'cache', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         (b'SwapUse',),
         False,

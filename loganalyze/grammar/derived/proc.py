@@ -6,7 +6,7 @@ from typing import Any
 RULES: tuple[Any, ...] = (
     (
         'memory',
-        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<key>(?>(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive)))[ \\t]*+:[ \\t]*+(?P<value>(?>\\d{1,20}))[ \\t]*+kB[ \\t]*+\\Z',
+        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<key>(?>(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive)))[ \\t]*+:[ \\t]*+(?P<value>(?>\\d+))[ \\t]*+kB[ \\t]*+\\Z',
         (('key', 'key', 'str'), ('value', 'value', 'str')),
         (b' kB',),
         False,
@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'counter',
-        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<counter_name>(?>pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages))[ \\t]*+(?P<value>(?>\\d{1,20}))[ \\t]*+\\Z',
+        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<counter_name>(?>pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages))[ \\t]*+(?P<value>(?>\\d+))[ \\t]*+\\Z',
         (('counter_name', 'counter_name', 'str'), ('value', 'value', 'str')),
         (b'pswp', b'pgmajfault', b'pgpg', b'nr_free_pages'),
         False,
@@ -46,7 +46,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'swap_device',
-        '[ \\t]*+(?P<path>(?>\\/[^\\s]{1,300}))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<used>(?>\\d{1,20}(?:[.,]\\d{1,3})?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        '[ \\t]*+(?P<path>(?>\\/[^\\s]+))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d+(?:[.,]\\d+)?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
         (('path', 'path', 'str'), ('swap_type', 'swap_type', 'str'), ('size', 'size', 'str'), ('used', 'used', 'str'), ('priority', 'priority', 'int')),
         (b'partition', b'file'),
         False,

@@ -6,7 +6,7 @@ from typing import Any
 RULES: tuple[Any, ...] = (
     (
         'banner',
-        '[ \\t]*+Linux[ \\t]*+(?P<release>(?>[^\\s]{1,80}))[ \\t]*+(?P<host>(?>\\([^()\\s]{1,100}\\)))[ \\t]*+(?P<date>(?>\\d{1,4}[\\/.\\-]\\d{1,2}[\\/.\\-]\\d{1,4}))[ \\t]*+(?P<machine>(?>_[^\\s]{1,30}_))[ \\t]*+\\([ \\t]*+(?P<cpus>(?>\\d{1,5}))[ \\t]*+CPU\\)[ \\t]*+\\Z',
+        '[ \\t]*+Linux[ \\t]*+(?P<release>(?>[^\\s]+))[ \\t]*+(?P<host>(?>\\([^()\\s]+\\)))[ \\t]*+(?P<date>(?>\\d+[\\/.\\-]\\d+[\\/.\\-]\\d+))[ \\t]*+(?P<machine>(?>_[^\\s]+_))[ \\t]*+\\([ \\t]*+(?P<cpus>(?>\\d+))[ \\t]*+CPU\\)[ \\t]*+\\Z',
         (('release', 'release', 'str'), ('host', 'host', 'str'), ('date', 'date', 'str'), ('machine', 'machine', 'str'), ('cpus', 'cpus', 'str')),
         (b'Linux ',),
         False,
@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'names',
-        '[ \\t]*+(?P<time>(?>\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*+(?P<first_name>(?>pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        '[ \\t]*+(?P<time>(?>\\d+:\\d+:\\d+(?: [AP]M)?))[ \\t]*+(?P<first_name>(?>pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
         (('time', 'time', 'str'), ('first_name', 'first_name', 'str')),
         (b'/s', b'kb', b'CPU', b'runq-sz', b'PID'),
         False,
@@ -56,7 +56,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'restart',
-        '[ \\t]*+(?P<time>(?>\\d{2}:\\d{2}:\\d{2}(?: [AP]M)?))[ \\t]*+LINUX[ \\t]*+RESTART(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        '[ \\t]*+(?P<time>(?>\\d+:\\d+:\\d+(?: [AP]M)?))[ \\t]*+LINUX[ \\t]*+RESTART(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
         (('time', 'time', 'str'),),
         (b'RESTART',),
         False,
@@ -66,7 +66,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sadf_names',
-        '[ \\t]*+\\#\\ hostname;interval;timestamp[ \\t]*+(?P<sadf_columns>(?>;[^\\s]{1,2000}))[ \\t]*+\\Z',
+        '[ \\t]*+\\#\\ hostname;interval;timestamp[ \\t]*+(?P<sadf_columns>(?>;[^\\s]+))[ \\t]*+\\Z',
         (('sadf_columns', 'sadf_columns', 'str'),),
         (b'# hostname;interval;timestamp',),
         False,
@@ -76,7 +76,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sadf_pair',
-        '[ \\t]*+(?P<host_name>(?>[^\\s]{1,80}))[ \\t]*+(?P<interval>(?>\\d{1,9}))[ \\t]*+(?P<stamp>(?>\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}(?: UTC)?|\\d{9,11}))[ \\t]*+\\-[ \\t]*+(?P<metric>(?>[^\\s]{1,80}))[ \\t]*+(?P<number>(?>\\d{1,20}(?:[.,]\\d{1,6})?))[ \\t]*+\\Z',
+        '[ \\t]*+(?P<host_name>(?>[^\\s]+))[ \\t]*+(?P<interval>(?>\\d+))[ \\t]*+(?P<stamp>(?>\\d+-\\d+-\\d+ \\d+:\\d+:\\d+(?: UTC)?|\\d+))[ \\t]*+\\-[ \\t]*+(?P<metric>(?>[^\\s]+))[ \\t]*+(?P<number>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('host_name', 'host_name', 'str'), ('interval', 'interval', 'str'), ('stamp', 'stamp', 'str'), ('metric', 'metric', 'str'), ('number', 'number', 'str')),
         (b'\t-\t',),
         False,

@@ -6,7 +6,7 @@ from typing import Any
 RULES: tuple[Any, ...] = (
     (
         'bash_real',
-        '[ \\t]*+real[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
+        '[ \\t]*+real[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'real\t', b'real  '),
         False,
@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bash_user',
-        '[ \\t]*+user[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
+        '[ \\t]*+user[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'user\t', b'user  '),
         False,
@@ -26,7 +26,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bash_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
+        '[ \\t]*+sys[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'sys\t', b'sys  '),
         False,
@@ -36,7 +36,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'posix_real',
-        '[ \\t]*+real[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+real[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'real ', b'real\t'),
         False,
@@ -46,7 +46,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_user',
-        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('user', 'user', 'decimal'),),
         (b'user\t', b'user  '),
         False,
@@ -56,7 +56,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('system', 'system', 'decimal'),),
         (b'sys\t', b'sys  '),
         False,
@@ -66,7 +66,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mksh',
-        '[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+real[ \\t]*+(?P<user_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+system[ \\t]*+\\Z',
+        '[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+real[ \\t]*+(?P<user_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+system[ \\t]*+\\Z',
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal'), ('user_minutes', 'user_minutes', 'int'), ('user', 'user', 'decimal'), ('system_minutes', 'system_minutes', 'int'), ('system', 'system', 'decimal')),
         (b's real',),
         False,
@@ -76,7 +76,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'zsh',
-        '(?:[ \\t]*+(?P<command>(?>[^\\s](?:.*[^\\s])?(?=[ \t]+\\d{1,9}[.,]\\d{1,9}s user ))))?[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+system[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+%[ \\t]*+cpu[ \\t]*+(?P<total>(?>(?:\\d{1,6}:){0,2}\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+total[ \\t]*+\\Z',
+        '(?:[ \\t]*+(?P<command>(?>[^\\s](?:.*[^\\s])?(?=[ \t]+\\d+[.,]\\d+s user ))))?[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+system[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+cpu[ \\t]*+(?P<total>(?>(?:\\d+:){0,2}\\d+(?:[.,]\\d+)?))[ \\t]*+total[ \\t]*+\\Z',
         (('command', 'command', 'str'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal'), ('total', 'total', 'str')),
         (b'% cpu ',),
         False,
@@ -86,7 +86,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'tcsh',
-        '[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+u[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+%[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+k[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+io[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+pf\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+w[ \\t]*+\\Z',
+        '[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+u[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+k[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+io[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+pf\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+w[ \\t]*+\\Z',
         (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('percent', 'percent', 'decimal'), ('major', 'major', 'int')),
         (b'pf+',),
         False,
@@ -96,7 +96,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gnu',
-        '[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+system[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+elapsed[ \\t]*+(?>\\?|\\d{1,9})[ \\t]*+%CPU[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgtext\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgdata[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+maxresident\\)k[ \\t]*+\\Z',
+        '[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+system[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+elapsed[ \\t]*+(?>\\?|\\d+)[ \\t]*+%CPU[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgtext\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgdata[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+maxresident\\)k[ \\t]*+\\Z',
         (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('rss', 'rss', 'int')),
         (b'maxresident)k',),
         False,
@@ -126,7 +126,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_user',
-        '[ \\t]*+User\\ time\\ \\(seconds\\):[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+User\\ time\\ \\(seconds\\):[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('user', 'user', 'decimal'),),
         (b'User time (seconds):',),
         False,
@@ -136,7 +136,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_system',
-        '[ \\t]*+System\\ time\\ \\(seconds\\):[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+System\\ time\\ \\(seconds\\):[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('system', 'system', 'decimal'),),
         (b'System time (seconds):',),
         False,
@@ -146,7 +146,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_elapsed',
-        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):[ \\t]*+(?P<elapsed>(?>(?:\\d{1,6}:){1,2}\\d{1,2}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('elapsed', 'elapsed', 'str'),),
         (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         False,
@@ -156,7 +156,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_elapsed_m',
-        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):(?:[ \\t]*+(?P<hours>(?>-?\\d{1,20}))[ \\t]*+h)?[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+s[ \\t]*+\\Z',
+        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):(?:[ \\t]*+(?P<hours>(?>-?\\d{1,20}))[ \\t]*+h)?[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
         (('hours', 'hours', 'int'), ('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         False,
@@ -246,7 +246,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_real_v',
-        '[ \\t]*+Real\\ time\\ \\(s\\):[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+Real\\ time\\ \\(s\\):[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'Real time (s):',),
         False,
@@ -256,7 +256,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_user_v',
-        '[ \\t]*+User\\ time\\ \\(s\\):[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+User\\ time\\ \\(s\\):[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('user', 'user', 'decimal'),),
         (b'User time (s):',),
         False,
@@ -266,7 +266,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_system_v',
-        '[ \\t]*+System\\ time\\ \\(s\\):[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+System\\ time\\ \\(s\\):[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('system', 'system', 'decimal'),),
         (b'System time (s):',),
         False,
@@ -306,7 +306,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bsd',
-        '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+real[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+sys[ \\t]*+\\Z',
+        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+real[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+sys[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal')),
         (b'real  ',),
         False,
@@ -336,7 +336,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_real',
-        '[ \\t]*+Executed\\ in[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+fish[ \\t]*+external)?[ \\t]*+\\Z',
+        '[ \\t]*+Executed\\ in[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+fish[ \\t]*+external)?[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'Executed in',),
         False,
@@ -346,7 +346,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_user',
-        '[ \\t]*+usr\\ time[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
+        '[ \\t]*+usr\\ time[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'usr time',),
         False,
@@ -356,7 +356,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_sys',
-        '[ \\t]*+sys\\ time[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d{1,9}(?:[.,]\\d{1,9})?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
+        '[ \\t]*+sys\\ time[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'sys time',),
         False,
@@ -366,7 +366,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'powershell',
-        '[ \\t]*+TotalSeconds[ \\t]*+:[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+\\Z',
+        '[ \\t]*+TotalSeconds[ \\t]*+:[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'TotalSeconds',),
         False,
@@ -376,7 +376,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_real',
-        '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ time\\ elapsed[ \\t]*+\\Z',
+        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ time\\ elapsed[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds time elapsed',),
         False,
@@ -386,7 +386,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_user',
-        '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ user[ \\t]*+\\Z',
+        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ user[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds user',),
         False,
@@ -396,7 +396,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_sys',
-        '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?))[ \\t]*+seconds\\ sys[ \\t]*+\\Z',
+        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ sys[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds sys',),
         False,

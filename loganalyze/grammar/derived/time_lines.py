@@ -6,7 +6,7 @@ from typing import Any
 RULES: tuple[Any, ...] = (
     (
         'posix_user',
-        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+\\Z',
+        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
         (('user', 'user', 'decimal'),),
         (b'user ',),
         False,
@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'posix_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+\\Z',
+        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
         (('system', 'system', 'decimal'),),
         (b'sys ',),
         False,
@@ -26,7 +26,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'timeformat',
-        '[ \\t]*+(?P<seconds>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+(?P<user>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+(?P<system>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+(?P<percent>(?>\\d{1,9}(?:[.,]\\d{1,9})?(?!\\S)))[ \\t]*+\\Z',
+        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
         (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal')),
         (b'.',),
         False,

@@ -16,7 +16,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'names',
-        '[ \\t]*+r[ \\t]*+b[ \\t]*+(?P<swapped>(?>[^\\s]+))[ \\t]*+(?P<free>(?>[^\\s]+))[ \\t]*+(?P<third>(?>[^\\s]+))[ \\t]*+(?P<fourth>(?>[^\\s]+))[ \\t]*+si[ \\t]*+so[ \\t]*+bi[ \\t]*+bo[ \\t]*+in[ \\t]*+cs[ \\t]*+us[ \\t]*+sy[ \\t]*+id[ \\t]*+wa(?:[ \\t]*+(?P<steal>st))?(?:[ \\t]*+(?P<guest>gu))?(?:[ \\t]*+(?P<zone>(?>[A-Z][A-Za-z]{1,5}|[+-]\\d{2,4})))?[ \\t]*+\\Z',
+        '[ \\t]*+r[ \\t]*+b[ \\t]*+(?P<swapped>(?>[^\\s]+))[ \\t]*+(?P<free>(?>[^\\s]+))[ \\t]*+(?P<third>(?>[^\\s]+))[ \\t]*+(?P<fourth>(?>[^\\s]+))[ \\t]*+si[ \\t]*+so[ \\t]*+bi[ \\t]*+bo[ \\t]*+in[ \\t]*+cs[ \\t]*+us[ \\t]*+sy[ \\t]*+id[ \\t]*+wa(?:[ \\t]*+(?P<steal>st))?(?:[ \\t]*+(?P<guest>gu))?(?:[ \\t]*+(?P<zone>(?>[A-Z][A-Za-z]{1,5}|[+-]\\d+)))?[ \\t]*+\\Z',
         (('swapped', 'swapped', 'str'), ('free', 'free', 'str'), ('third', 'third', 'str'), ('fourth', 'fourth', 'str'), ('steal', 'steal', 'str'), ('guest', 'guest', 'str'), ('zone', 'zone', 'str')),
         (b'bi    bo',),
         False,
@@ -26,7 +26,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'summary',
-        '[ \\t]*+(?P<count>(?>\\d{1,20}))[ \\t]*+(?P<summary_name>(?>(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*+\\Z',
+        '[ \\t]*+(?P<count>(?>\\d+))[ \\t]*+(?P<summary_name>(?>(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*+\\Z',
         (('count', 'count', 'str'), ('summary_name', 'summary_name', 'str')),
         (b'memory', b'swap', b'swapped', b'paged', b'boot time'),
         False,
