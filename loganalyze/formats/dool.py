@@ -82,7 +82,7 @@ class _Part:
     year: int | None = None
     zone: str | None = None
     keys: list[tuple[str, str]] = field(default_factory=list)
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    rows: list[tuple[int, dict[tuple[str, str], str]]] = field(default_factory=list)
 
 
 def parse(segment: Segment) -> list[Capture]:
@@ -97,7 +97,8 @@ def parse(segment: Segment) -> list[Capture]:
             groups = []
         part = parts[-1]
         if rule in ("csv_groups", "screen_groups"):
-            groups = [g.strip('"') for g in line.decode().split(",")] if rule == "csv_groups" else [line.decode()]
+            text = line.decode("utf-8", "replace")
+            groups = [g.strip('"') for g in text.split(",")] if rule == "csv_groups" else [text]
             part.csv, keep = rule == "csv_groups", part.keys if rule == "screen_groups" else []
             part.keys = keep
         elif line and rule != "csv_title" and not _preamble(part, line) and not _data(part, groups, number, line):
@@ -133,7 +134,7 @@ def _data(part: _Part, groups: list[str], number: int, line: bytes) -> bool:
         found = _screen_cells(text)
         good, cells = bool(part.keys) and found is not None and len(found) == len(part.keys), found or []
     if good:
-        part.rows.append((number, [c.strip('"') for c in cells]))
+        part.rows.append((number, dict(zip(part.keys, (c.strip('"') for c in cells), strict=True))))
     return good
 
 
@@ -166,7 +167,7 @@ def _screen_cells(text: str) -> list[str] | None:
 
 
 def _capture(segment: Segment, part: _Part) -> Capture | None:
-    rows = [_row(part, number, cells) for number, cells in part.rows]
+    rows = [_row(number, cells) for number, cells in part.rows]
     if not any(set(r) - {"line"} for r in rows):
         return None
     zone, note = zone_offset(part.zone) if part.zone else (None, None)
@@ -189,8 +190,7 @@ def _capture(segment: Segment, part: _Part) -> Capture | None:
     return made
 
 
-def _row(part: _Part, number: int, cells: list[str]) -> dict[str, Any]:
-    found = dict(zip(part.keys, cells, strict=True))
+def _row(number: int, found: dict[tuple[str, str], str]) -> dict[str, Any]:
     row: dict[str, Any] = {"line": number}
     for groups, name, metric, kind in COLUMNS:
         text = next((found[g, name] for g in groups if (g, name) in found), None)
@@ -210,7 +210,7 @@ def _row(part: _Part, number: int, cells: list[str]) -> dict[str, Any]:
 def _value(text: str, kind: str) -> float | None:
     if kind == "count":
         try:
-            return float(text)
+            return float(text) if abs(float(text)) < float("inf") else None
         except ValueError:
             scaled = size_mib(text, None)  # "12k" interrupts count 1024 to the k
             return None if scaled is None else scaled * 2**20
@@ -219,19 +219,20 @@ def _value(text: str, kind: str) -> float | None:
 
 
 def _times(part: _Part, east: int) -> list[float | None]:
-    for at, (_, name) in enumerate(part.keys):
-        if name == "epoch":
-            return [_epoch(cells[at]) for _, cells in part.rows]
-        if name == "time" and part.year is not None:
-            return _dated([cells[at] for _, cells in part.rows], part.year, east)
+    for key in part.keys:
+        if key[1] == "epoch":
+            return [_epoch(cells.get(key, "")) for _, cells in part.rows]
+        if key[1] == "time" and part.year is not None:
+            return _dated([cells.get(key, "") for _, cells in part.rows], part.year, east)
     return [None] * len(part.rows)
 
 
 def _epoch(text: str) -> float | None:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return None
+    return value if 0 < value < 1e11 else None
 
 
 def _dated(texts: list[str], year: int, east: int) -> list[float | None]:

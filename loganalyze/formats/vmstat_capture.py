@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from loganalyze.formats.capture import Segment, dtype_of, wrapper_times
-from loganalyze.formats.vmstat_rows import Part, RowReader
+from loganalyze.formats.vmstat_rows import STAMPED, Part, RowReader
 from loganalyze.formats.zones import offset_seconds, zone_offset
 from loganalyze.model.records import Capture, Clock
 
@@ -187,14 +187,22 @@ def _frame(frame: pl.DataFrame, unit: str, frozen: bool, t_s: pl.Series) -> pl.D
 
 
 def _doubt_last_cell(capture: Capture, reader: RowReader) -> None:
-    """Without a line end the last cell may have lost digits: it is null unless the row fills its columns."""
+    """Without a line end the last cell may have lost digits.
+
+    A stamp that is not whole takes its row with it; another cell is null unless the row fills its columns.
+    """
     frame = capture.frame
-    if frame is None or not frame.height or len(reader.last_row) == reader.width:
+    if frame is None or not frame.height:
         return
-    if "t_s" in frame.columns and frame["t_s"][-1] is not None:
+    if " -t" in (capture.dialect or ""):
+        if not STAMPED.search(reader.last_row):
+            capture.frame = frame.head(frame.height - 1)
+            capture.notes.append("the last line is cut in its stamp and left out")
         return
-    names = [n for n in ("cpu_steal_pct", "cpu_wait_pct") if n in frame.columns]
+    if len(reader.last_row) == reader.width:
+        return
     capture.notes.append("the last line has no line end and may be cut; its last figure is left out")
-    if "gu" not in (capture.dialect or "") and names:
+    name = next((n for n in ("cpu_steal_pct", "cpu_wait_pct") if n in frame.columns), None)
+    if name and "4.0.4+" not in (capture.dialect or ""):
         last = pl.int_range(frame.height) == frame.height - 1
-        capture.frame = frame.with_columns(pl.when(~last).then(pl.col(names[0])).alias(names[0]))
+        capture.frame = frame.with_columns(pl.when(~last).then(pl.col(name)).alias(name))

@@ -20,7 +20,7 @@ from loganalyze.formats.vmstat import Layout, is_row, is_title, layout_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_STAMPED = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[ \t]*\Z")
+STAMPED = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[ \t]*\Z")
 # Distinct name lines remembered; a text with more is damaged and only loses the shortcut.
 MAX_LAYOUTS = 200
 # Bytes read at a time (2, 4 and 8 MiB were tried on two cores: 2 was quickest), and how many pieces ahead.
@@ -166,7 +166,7 @@ class RowReader:
 def _row_is_stamped(data: bytes, end: int) -> bool:
     """True when the line behind offset ``end`` closes with a date and time."""
     stop = data.find(b"\n", end + 1)
-    return _STAMPED.search(data[end + 1 : stop if stop >= 0 else len(data)]) is not None
+    return STAMPED.search(data[end + 1 : stop if stop >= 0 else len(data)]) is not None
 
 
 def _columns(data: bytes, layout: Layout | None, stamped: bool) -> Columns:
