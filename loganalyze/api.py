@@ -134,9 +134,6 @@ def judge_all(reading: Reading, options: Options, limits: Any) -> Report:
 
     for run in reading.runs:
         run.judgement = judge(run, limits, options.baseline)
-        if run.engine == "unknown":
-            # Words and stamps of a log that no format describes never carry a firm verdict.
-            run.judgement.confidence = "low"
     return Report.of(reading, limits.changed())
 
 

@@ -61,6 +61,22 @@ def test_cache_gives_the_same_rows_and_follows_content(logs: Path, tmp_path: Pat
     cache.close()
 
 
+def test_young_files_of_known_content_are_not_analysed_again(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "logs"
+    shutil.copytree(logs, copy, copy_function=shutil.copyfile)
+    cache = Cache(str(tmp_path), "t")
+    first = rows_of((str(copy),), cache)
+
+    def again(*_: object) -> None:
+        raise AssertionError("analysed again")
+
+    monkeypatch.setattr(engine, "analyse", again)
+    assert rows_of((str(copy),), cache) == first
+    cache.close()
+
+
 def test_bad_files_cost_one_row(tmp_path: Path, logs: Path) -> None:
     shutil.copy(logs / "r000.log", tmp_path / "good.log")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)

@@ -21,23 +21,15 @@ AHEAD = 2
 # Below this many files starting processes costs more than it saves.
 SMALL = 60
 
-Task = tuple[list[tuple[int, Unit, str | None]], Options, str]
-Done = tuple[list[tuple[int, str | None, list[Row]]], list[tuple[Item, str]]]
+Task = tuple[list[tuple[int, Unit, str | None]], Options]
+Known = dict[str, tuple[tuple[int, int, int], str]]
+Done = list[tuple[int, str | None, list[Row]]]
 
 
 def run_chunk(task: Task) -> Done:
-    """Analyse a chunk: (unit, known digest key or None) -> rows and the digests computed."""
-    units, options, salt = task
-    results: list[tuple[int, str | None, list[Row]]] = []
-    files: list[tuple[Item, str]] = []
-    for index, unit, known in units:
-        key = known
-        if key is None:
-            digests = [digest(item) for item in unit.items]
-            key = unit_key(unit, digests, salt)
-            files += [(i, d) for i, d in zip(unit.items, digests, strict=True) if d is not None]
-        results.append((index, key, analyse(unit, options, key or "")))
-    return results, files
+    """Analyse a chunk: (number, unit, key) -> (number, key, rows)."""
+    units, options = task
+    return [(index, key, analyse(unit, options, key or "")) for index, unit, key in units]
 
 
 def rows_of(
@@ -47,10 +39,10 @@ def rows_of(
     salt = salt_of(options)
     known = cache.digests()
     for part in _parts(units):
-        keys = [_known_key(unit, known, salt) for _, unit in part]
+        keys = _keys(part, known, cache, salt)
         hits = cache.get([k for k in keys if k is not None])
         todo = [(i, unit, key) for (i, unit), key in zip(part, keys, strict=True) if key is None or key not in hits]
-        fresh = _fresh(todo, options, salt, cache, jobs, scheduler)
+        fresh = _fresh(todo, options, cache, jobs, scheduler)
         ahead: dict[int, list[Row]] = {}
         for (index, unit), key in zip(part, keys, strict=True):
             if key is not None and key in hits:
@@ -59,7 +51,6 @@ def rows_of(
             while index not in ahead:
                 ahead.update(next(fresh))
             yield len(unit.items), ahead.pop(index)
-    _stop_pools()
 
 
 # Units looked up and submitted together: enough to keep every worker busy, few enough to keep memory flat.
@@ -71,14 +62,26 @@ def _parts(units: list[Unit]) -> Iterator[list[tuple[int, Unit]]]:
         yield list(enumerate(units[at : at + PART], at))
 
 
-def _known_key(unit: Unit, known: dict[str, Any], salt: str) -> str | None:
-    digests: list[str | None] = []
-    for item in unit.items:
-        entry = known.get(item.path) if item.member is None else None
-        if entry is None or item.stamp is None or entry[0] != item.stamp:
-            return None
-        digests.append(entry[1])
-    return unit_key(unit, digests, salt)
+def _keys(part: list[tuple[int, Unit]], known: Known, cache: Cache, salt: str) -> list[str | None]:
+    """Key of each unit. Only files that the cache does not know by their stat are read for it."""
+    new: list[tuple[Item, str]] = []
+    keys: list[str | None] = []
+    for _, unit in part:
+        digests: list[str | None] = []
+        for item in unit.items:
+            content = _known(item, known)
+            if content is None and unit.error is None:
+                content = digest(item)
+                new += [(item, content)] if content is not None else []
+            digests.append(content)
+        keys.append(unit_key(unit, digests, salt))
+    cache.put([], new)
+    return keys
+
+
+def _known(item: Item, known: Known) -> str | None:
+    entry = known.get(item.path) if item.member is None else None
+    return entry[1] if entry is not None and item.stamp is not None and entry[0] == item.stamp else None
 
 
 def _named(rows: list[Row], unit: Unit) -> list[Row]:
@@ -95,34 +98,28 @@ def _named(rows: list[Row], unit: Unit) -> list[Row]:
 
 
 def _fresh(
-    todo: list[tuple[int, Unit, str | None]],
-    options: Options,
-    salt: str,
-    cache: Cache,
-    jobs: int,
-    scheduler: str | None,
+    todo: list[tuple[int, Unit, str | None]], options: Options, cache: Cache, jobs: int, scheduler: str | None
 ) -> Iterator[dict[int, list[Row]]]:
-    for done in _execute(_chunks(todo, options, salt), sum(len(u.items) for _, u, _ in todo), jobs, scheduler):
-        results, files = done
-        cache.put([(key, rows) for _, key, rows in results if key is not None and not _faulty(rows)], files)
-        yield {index: rows for index, _, rows in results}
+    for done in _execute(_chunks(todo, options), sum(len(u.items) for _, u, _ in todo), jobs, scheduler):
+        cache.put([(key, rows) for _, key, rows in done if key is not None and not _faulty(rows)], [])
+        yield {index: rows for index, _, rows in done}
 
 
 def _faulty(rows: list[Row]) -> bool:
     return any(row.get("error") for row in rows)
 
 
-def _chunks(todo: list[tuple[int, Unit, str | None]], options: Options, salt: str) -> Iterator[Task]:
+def _chunks(todo: list[tuple[int, Unit, str | None]], options: Options) -> Iterator[Task]:
     chunk: list[tuple[int, Unit, str | None]] = []
     files = 0
     for entry in todo:
         chunk.append(entry)
         files += len(entry[1].items)
         if files >= CHUNK_FILES:
-            yield chunk, options, salt
+            yield chunk, options
             chunk, files = [], 0
     if chunk:
-        yield chunk, options, salt
+        yield chunk, options
 
 
 def _execute(tasks: Iterator[Task], files: int, jobs: int, scheduler: str | None) -> Iterator[Done]:
@@ -134,34 +131,26 @@ def _execute(tasks: Iterator[Task], files: int, jobs: int, scheduler: str | None
         yield from _on_pool(tasks, jobs)
 
 
-_POOLS: dict[int, Any] = {}
-
-
 def _on_pool(tasks: Iterator[Task], jobs: int) -> Iterator[Done]:
     from concurrent.futures import Future
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
-    waiting: deque[tuple[Task, Future[Done]]] = deque()
-    pool = _POOLS.setdefault(jobs, ProcessPoolExecutor(max_workers=jobs))
+    waiting: deque[Future[Done]] = deque()
+    pool = ProcessPoolExecutor(max_workers=jobs)
     try:
         for task in tasks:
-            waiting.append((task, pool.submit(run_chunk, task)))
+            waiting.append(pool.submit(run_chunk, task))
             if len(waiting) >= jobs * AHEAD:
-                yield waiting.popleft()[1].result()
+                yield waiting.popleft().result()
         while waiting:
-            yield waiting.popleft()[1].result()
+            yield waiting.popleft().result()
     except BrokenProcessPool:
-        # A worker was killed (memory, most likely): what it and the others held is done here, one at a time.
-        _POOLS.pop(jobs, None)
         raise LogAnalyzeError(
             "a worker process was killed, perhaps for lack of memory",
             remedy="Run again (finished files are remembered), with fewer --jobs",
         ) from None
-
-
-def _stop_pools() -> None:
-    while _POOLS:
-        _POOLS.popitem()[1].shutdown(cancel_futures=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _on_cluster(tasks: Iterator[Task], address: str) -> Iterator[Done]:

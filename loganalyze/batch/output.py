@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +10,7 @@ from loganalyze.batch.row import COLUMNS, Row
 from loganalyze.batch.spool import Spool
 from loganalyze.batch.summary import Summary
 from loganalyze.errors import LogAnalyzeError, UsageError
+from loganalyze.files import replacing
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet", ".html")
 # A page with more rows than this no longer opens well; the counts above the table still hold for all.
@@ -55,41 +55,13 @@ def write(name: str, spool: Spool, summary: Summary, append: bool) -> int:
                 count += 1
                 yield row
 
-    with whole(name) as temporary:
-        writers[extension](temporary, rows(), spool, summary)
+    try:
+        with replacing(name) as temporary:
+            writers[extension](str(temporary), rows(), spool, summary)
+    except OSError as error:
+        reason = f"cannot be written: {error.strerror or error}"
+        raise LogAnalyzeError(reason, path=name, remedy="Free some space") from None
     return min(spool.count, HTML_ROWS) if extension == ".html" else count
-
-
-@contextlib.contextmanager
-def whole(name: str) -> Iterator[str]:
-    """A private file beside ``name`` that replaces it when the block ends well and vanishes when it does not."""
-    import tempfile
-
-    folder = os.path.dirname(os.path.abspath(name))
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".loganalyze-", dir=folder)
-        os.close(handle)
-    except OSError as error:
-        raise LogAnalyzeError(f"cannot write here: {error.strerror}", path=name) from None
-    try:
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, name)
-    except OSError as error:
-        raise LogAnalyzeError(
-            f"cannot be written: {error.strerror or error}", path=name, remedy="Free some space"
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _jsonl(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> None:

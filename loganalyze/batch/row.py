@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+from loganalyze.files import base_name
 from loganalyze.model.records import Run
 from loganalyze.studies.figures import Figures, figures
 
@@ -132,7 +132,7 @@ def _figures(values: Row, run: Run, told: Figures) -> None:
 
 def _model(run: Run) -> str | None:
     name = run.setup.model_name or run.setup.model_path
-    return os.path.basename(name.replace("\\", "/")) or None if name else None
+    return base_name(name) or None
 
 
 def _start(run: Run) -> str | None:

@@ -1,7 +1,7 @@
 """Formats: one module a format. A new format is one new module and one line here.
 
-``LOG_FORMATS`` read line by line through the grammars and may share one text; ``TEXT_FORMATS`` take a whole text that
-they recognise by content (JSON documents, benchmark tables); ``CAPTURE_FORMATS`` read telemetry into frames.
+``LOG_FORMATS`` read line by line through the grammars and may share one text; ``CAPTURE_FORMATS`` read telemetry into
+frames.
 """
 
 LOG_FORMATS: tuple[str, ...] = (
@@ -22,7 +22,6 @@ LOG_FORMATS: tuple[str, ...] = (
     "responses",
     "time_log",
 )
-TEXT_FORMATS: tuple[str, ...] = ()
 CAPTURE_FORMATS: tuple[str, ...] = (
     "nvidia_apps",
     "nvidia_csv",

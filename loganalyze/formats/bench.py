@@ -284,7 +284,7 @@ def _devices(run: Run, told: dict[str, Any]) -> None:
 
     names = told.get("gpu_info")
     if isinstance(names, str) and names and not run.devices:
-        source = run.id.rpartition("#")[0]
+        source = run.source.path if run.source is not None else None
         for index, name in enumerate(names.split(", ")):
             run.devices.append(Device(name, index=index, backend=run.backend, source=source, line=run.first_line))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.files import base_name
 from loganalyze.model.records import Buffer, Run, Setup
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Loads:
 
     def _is_draft(self, load: _RunLoad, path: str) -> bool:
         named = load.draft_path or load.main.setup.draft_model
-        if named and _basename(named) == _basename(path):
+        if named and base_name(named) == base_name(path):
             return True
         return path != load.blocks[-1].path
 
@@ -187,11 +188,6 @@ class Loads:
         """Where the figures of the run's main model go."""
         return self._load().main
 
-    @property
-    def has_load(self) -> bool:
-        """True when the current run has read a model."""
-        return bool(self._load().blocks)
-
     def fitting(self, on: bool) -> None:
         """``--fit`` starts or ends: models opened in between are only measured."""
         self._load().fitting = on
@@ -248,7 +244,3 @@ class Loads:
         if kind == "compute":
             block.reserved = True
         return found
-
-
-def _basename(path: str) -> str:
-    return path.replace("\\", "/").rsplit("/", 1)[-1]

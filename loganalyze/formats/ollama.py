@@ -114,7 +114,7 @@ class _Ollama:
                 total_mib=pairs.mib(told.get("total")),
                 free_mib=pairs.mib(told.get("available")),
                 uma=told.get("type") == "iGPU" or None,
-                source=run.id.rpartition("#")[0],
+                source=self.state.source.path,
                 line=line.number,
             )
         )
@@ -127,7 +127,7 @@ class _Ollama:
             return
         kinds: dict[str, Any] = {"model weights": "model", "kv cache": "kv", "compute graph": "compute"}
         run = self.state.run
-        run.memory.append(Buffer(device, kinds[message], size, run.id.rpartition("#")[0], line.number))
+        run.memory.append(Buffer(device, kinds[message], size, self.state.source.path, line.number))
 
     def trouble(self, message: str, told: dict[str, str], line: Line) -> None:
         for text, kind in MESSAGES:

@@ -80,7 +80,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         if used is not None:
             run = state.run
             if not any(b.kind == "model" for b in run.memory):
-                run.memory.append(Buffer("GPU", "model", used * GIB, run.id.rpartition("#")[0], line.number))
+                run.memory.append(Buffer("GPU", "model", used * GIB, state.source.path, line.number))
         fact(state, line, "available_mib", fields["avail_gib"] * GIB)
 
     def available(fields: Fields, line: Line) -> None:
@@ -92,7 +92,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         run = state.run
         size = fields["kv_gib"] if "kv_gib" in fields else fields["k_gib"] + fields["v_gib"]
         if not any(b.kind == "kv" for b in run.memory):
-            run.memory.append(Buffer("GPU", "kv", size * GIB, run.id.rpartition("#")[0], line.number))
+            run.memory.append(Buffer("GPU", "kv", size * GIB, state.source.path, line.number))
         fact(state, line, "kv_tokens", fields.get("kv_tokens"))
 
     def limits(fields: Fields, line: Line) -> None:

@@ -75,7 +75,7 @@ class _Reader:
                     id=f"cuda:{gpu}",
                     index=gpu,
                     total_mib=total,
-                    source=run.id.rpartition("#")[0],
+                    source=self.state.source.path,
                     line=line.number,
                 )
             )

@@ -57,9 +57,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         start()
         run = state.run
         if not any(b.kind == "model" for b in run.memory):
-            run.memory.append(
-                Buffer("GPU", "model", fields["weights_gib"] * GIB, run.id.rpartition("#")[0], line.number)
-            )
+            run.memory.append(Buffer("GPU", "model", fields["weights_gib"] * GIB, state.source.path, line.number))
         if fields.get("load_s") is not None:
             run.load_ms = fields["load_s"] * 1000
             run.fact_lines["load_ms"] = line.number
@@ -68,7 +66,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         start()
         run = state.run
         if not any(b.kind == "kv" for b in run.memory):
-            run.memory.append(Buffer("GPU", "kv", fields["kv_gib"] * GIB, run.id.rpartition("#")[0], line.number))
+            run.memory.append(Buffer("GPU", "kv", fields["kv_gib"] * GIB, state.source.path, line.number))
 
     def kv_size(fields: Fields, line: Line) -> None:
         start()

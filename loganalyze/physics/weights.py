@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from loganalyze.files import base_name
 from loganalyze.physics.quants import KV_BYTES, bits_of
 
 MIB = 1024 * 1024
@@ -62,7 +63,7 @@ class Weights:
 
 def params_in(name: str | None) -> float | None:
     """Billions of parameters a file or model name carries; ``8x7B`` counts shared parts once (46.7, not 56)."""
-    text = _basename(name)
+    text = base_name(name)
     cleaned = _ACTIVE.sub(" ", text)
     sizes = [(int(m.group(1) or 1), float(m.group(2))) for m in _PARAMS.finditer(cleaned.replace("_", "-"))]
     if sizes:
@@ -74,7 +75,7 @@ def params_in(name: str | None) -> float | None:
 
 def active_share(name: str | None, params_b: float | None, n_expert: int | None, n_used: int | None) -> float | None:
     """Share of the weights that one token reads, None for a dense model or when nothing says it is a mixture."""
-    text = _basename(name)
+    text = base_name(name)
     total = params_b if params_b is not None else params_in(text)
     match = _ACTIVE.search(text.replace("_", "-"))
     if match and total:
@@ -168,7 +169,3 @@ def _total(
     if grown_mib is not None and grown_mib > 256:
         return grown_mib, "device memory taken by the run", 0.4, 1.0
     return None, "", 1.0, 1.0
-
-
-def _basename(name: str | None) -> str:
-    return (name or "").replace("\\", "/").rsplit("/", 1)[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from loganalyze.formats.catalogue import check
 from loganalyze.model.records import Source
 from loganalyze.reports.neutral import terminal as plain
 
@@ -50,8 +51,7 @@ def _lines(source: Source, width: int) -> list[str]:
         f"{source.skipped} without anything of interest"
     )
     out += [plain(f"  note: {note}")[:width] for note in source.notes]
-    hits = sorted(source.rule_hits.items(), key=lambda item: (-item[1], item[0]))
-    out += [f"  {count:>7}  {name}" for name, count in hits]
+    out += [f"  {count:>7}  {name}" for name, count in check(source).rules]
     if source.unread:
         out.append("  lines with a known word that no rule took (please report them if they matter):")
         out += [plain(f"  {number:>7}: {text}")[:width] for number, text in source.unread[:EXAMPLES]]

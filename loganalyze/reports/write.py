@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loganalyze.errors import LogAnalyzeError, UsageError
+from loganalyze.files import replacing
 from loganalyze.model.report import Report
 from loganalyze.reports import WRITERS
 
@@ -60,18 +61,9 @@ def replace_file(path: Path, data: bytes) -> None:
     if target.exists() and not target.is_file():
         _put(target, data, path)
         return
-    temporary = target.with_name(f".{target.name[:60]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        try:
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                os.chmod(temporary, target.stat().st_mode & 0o7777)
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(target) as temporary:
+            temporary.write_bytes(data)
     except OSError as error:
         raise _failed(path, error) from error
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from loganalyze.findings.measured.middle import median
 from loganalyze.model.records import Run
 from loganalyze.studies.differences import differing
-from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures, median
+from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures
 from loganalyze.studies.spread import spread_pct
 
 # Spread up to which runs count as one. The baselines base_8b and b6173_8b (H200, 8B) spread by 0.7 and 1.7 % in writing, by

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.findings.measured.middle import median
 from loganalyze.model.records import Confidence, Run
 from loganalyze.studies.differences import differing, same_tokens
-from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures, median
+from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures
 from loganalyze.studies.spread import ratio_interval
 
 Outcome = Literal[

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from loganalyze.files import base_name
+from loganalyze.findings.measured.middle import median
 from loganalyze.model.records import Request, Run
 
 # Metric -> (label, unit, True when more is better). Order is the order of printing.
@@ -167,7 +169,7 @@ def _settings(run: Run, requests: list[Request]) -> dict[str, Any]:
     devices = sorted({d.name for d in run.devices if d.name}) or sorted(
         {d.name for c in run.captures for d in c.devices if d.name}
     )
-    model = os.path.basename((setup.model_path or setup.model_name or "").replace("\\", "/")) or None
+    model = base_name(setup.model_path or setup.model_name) or None
     prompt = _median_int([r.prompt_tokens if r.cached_tokens is None else _plus(r) for r in requests])
     return {
         "engine": run.engine,
@@ -207,20 +209,12 @@ def _sum(values: list[int | None]) -> int | None:
 
 
 def _median(values: list[float | None]) -> float | None:
-    known = sorted(v for v in values if v is not None)
+    known = [v for v in values if v is not None]
     if not known:
         return None
-    middle = len(known) // 2
-    return known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2
+    return median(known)
 
 
 def _median_int(values: list[int | None]) -> int | None:
     middle = _median([None if v is None else float(v) for v in values])
     return None if middle is None else round(middle)
-
-
-def median(values: list[float]) -> float:
-    """Median of a non-empty list."""
-    middle = _median(list(values))
-    assert middle is not None
-    return middle

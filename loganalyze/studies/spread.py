@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from loganalyze.studies.figures import median
+from loganalyze.findings.measured.middle import median
 
 # 2 000 resamples put the 95 % bounds of a ratio of medians of three within about 1 % of the exact ones.
 RESAMPLES = 2000

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.findings.measured.middle import median
 from loganalyze.model.records import Confidence, Run
 from loganalyze.studies.differences import differing
-from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures, median
+from loganalyze.studies.figures import METRIC_INFO, SETTING_LABELS, Figures, figures
 from loganalyze.studies.spread import agreement, spread_pct, theil_sen
 
 # A change smaller than this is none: repeats of one setting (ctx*_r1 and _r2, base_8b, b6173_8b) differ by up to 2 % in

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.files import replacing
 from loganalyze.model.records import Reading, Run
 from loganalyze.timeline.table import is_wall_time, tidy, wide
 
@@ -39,15 +39,11 @@ def export(
     kind = format_of(path)
     if not force and os.path.lexists(path):
         raise LogAnalyzeError("file exists", path=path, remedy="Use --force or another name")
-    temporary = f"{path}.part{os.getpid()}"
     try:
-        with open(temporary, "wb") as file:
+        with replacing(path) as temporary, open(temporary, "wb") as file:
             _write(what, kind, file, step_s, long)
-        os.replace(temporary, path)
     except OSError as error:
         raise LogAnalyzeError(f"cannot write: {error.strerror or error}", path=path) from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def _write(what: Reading | Run, kind: str, file: IO[bytes], step_s: float | None, long: bool) -> None:

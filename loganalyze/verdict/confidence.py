@@ -15,6 +15,9 @@ LEVELS: tuple[Confidence, ...] = ("low", "medium", "high")
 
 def confidence_of(facts: Facts, main: Finding, findings: list[Finding], limits: Thresholds) -> Confidence:
     """Level of the verdict that ``main`` gives."""
+    if facts.run.engine == "unknown":
+        # Words and stamps of a log that no format describes never carry a firm verdict.
+        return "low"
     level = LEVELS.index(main.confidence)
     if main.verdict == "inconclusive":
         return main.confidence

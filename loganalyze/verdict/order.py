@@ -63,9 +63,3 @@ def _dearest_half(findings: list[Finding]) -> Finding:
         cost[finding.verdict] = max(cost.get(finding.verdict, 0.0), finding.explains_s or 0.0)
     verdict = max(cost, key=lambda v: cost[v])
     return min((f for f in findings if f.verdict == verdict), key=lambda f: RANK[f.cause])
-
-
-def symptoms_of(cause: str, findings: list[Finding]) -> list[Finding]:
-    """Weighing findings that ``cause`` explains."""
-    names = EXPLAINS.get(cause, frozenset())
-    return [f for f in findings if f.cause in names and f.state in ("critical", "warning")]
