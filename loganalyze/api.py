@@ -99,8 +99,17 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
 
     runs = read_log(opened, source)
     if source.format is None and source.lines and not any(run.requests or run.events for run in runs):
-        return _by_words(opened) or runs, []
+        return _as_document(opened) or _by_words(opened) or runs, []
     return runs, []
+
+
+def _as_document(opened: Any) -> list[Run]:
+    """A response saved over several lines. Larger documents than what is still at hand are no single response."""
+    if not opened.whole or opened.head.lstrip()[:1] not in (b"{", b"["):
+        return []
+    from loganalyze.formats.responses import read_document
+
+    return read_document(opened.head, opened.source)
 
 
 def _by_words(opened: Any) -> list[Run]:

@@ -184,6 +184,35 @@ def test_client_times_and_cached_tokens(fixtures: Path) -> None:
     assert first.eval_tps == pytest.approx(75.19, abs=0.01)
 
 
+def test_stamped_stream_gives_first_token_and_rate() -> None:
+    head = '{"object":"chat.completion.chunk","choices":[{"index":0,"delta":'
+    lines = [
+        f'1719846120.100 data: {head}{{"role":"assistant"}}}}]}}',
+        f'1719846123.400 data: {head}{{"content":"Hello"}}}}]}}',
+        f'1719846133.400 data: {head}{{"content":" end"}}}}]}}',
+        '1719846133.401 data: {"choices":[],"usage":{"completion_tokens":101,"prompt_tokens":246,"total_tokens":347}}',
+        "1719846133.402 data: [DONE]",
+    ]
+    (request,) = runs_of("\n".join(lines) + "\n")[0].requests
+    assert request.ttft_ms == pytest.approx(3300)
+    assert (request.prompt_tokens, request.output_tokens, request.eval_tokens) == (246, 101, 100)
+    assert request.eval_tps == pytest.approx(10.0)
+
+
+def test_response_over_several_lines(tmp_path: Path) -> None:
+    record = {
+        "choices": [{"message": {"content": "Hi"}}],
+        "usage": {"prompt_tokens": 246, "completion_tokens": 96},
+        "timings": {"prompt_n": 246, "prompt_ms": 244.0, "predicted_n": 96, "predicted_ms": 1263.5},
+    }
+    path = tmp_path / "response.json"
+    path.write_text(json.dumps(record, indent=2))
+    reading = read([path])
+    (request,) = reading.runs[0].requests
+    assert (request.prompt_tokens, request.prompt_ms, request.output_tokens) == (246, 244.0, 96)
+    assert reading.sources[0].matched == reading.sources[0].lines
+
+
 def test_unknown_engine_by_words_and_stamps(tmp_path: Path) -> None:
     log = tmp_path / "e2.log"
     log.write_text(

@@ -5,7 +5,9 @@
 * OpenAI ``usage.prompt_tokens`` includes cached tokens. An empty ``stats`` says nothing.
 * Ollama counts are ``rates``-checked. SGLang ``e2e_latency``, LM Studio and TabbyAPI times are seconds.
 * A stream's chunks are not tokens: counts come from its ``usage``; without it they are unknown. The first chunk with text
-  gives the first-token time when lines carry stamps.
+  gives the first-token time when lines carry stamps, counted from the first event: the wait before that is not in
+  the capture.
+* A document of several lines (``curl … | jq .``) is read whole by ``read_document``.
 * Client records (``{"start": …, "first": …, "end": …, "tail": "data: …"}``) give wall-clock times of the client.
 * ``/metrics`` of llama-server is one scrape of totals since its start: one request that stands for all.
 """
@@ -18,7 +20,8 @@ from typing import Any
 from loganalyze.formats.base import Fields, Handler, LogState
 from loganalyze.formats.engine_rates import plausible_prompt_tps, rate
 from loganalyze.formats.ollama import api_request
-from loganalyze.model.records import Request
+from loganalyze.formats.stream_times import Stream
+from loganalyze.model.records import Request, Run, Source
 from loganalyze.scan.line import Line
 
 NAME = "responses"
@@ -30,9 +33,7 @@ CLIENT_KEYS = ("start", "first", "end")
 class _Reader:
     def __init__(self, state: LogState) -> None:
         self.state = state
-        self.first_s: float | None = None
-        self.start_s: float | None = None
-        self.streaming = False
+        self.stream = Stream()
         self.totals: Request | None = None
 
     def object_line(self, fields: Fields, line: Line) -> None:
@@ -87,15 +88,15 @@ class _Reader:
         if record is None:
             return
         stamp = _stamp(fields, line)
-        self.streaming = True
-        self.start_s = stamp if self.start_s is None else self.start_s
-        if self.first_s is None and _has_text(record):
-            self.first_s = stamp
-        if self.response(record, line) is not None:
+        self.stream.see(stamp, _has_text(record))
+        request = self.response(record, line)
+        if request is not None:
             self.state.run.setup.streaming = True
+            self.stream.time(request)
+            self.stream = Stream()
 
     def done(self, fields: Fields, line: Line) -> None:
-        self.first_s = self.start_s = None
+        self.stream = Stream()
 
     def metric(self, fields: Fields, line: Line) -> None:
         try:
@@ -287,3 +288,22 @@ def handlers(state: LogState) -> dict[str, Handler]:
         "metric": reader.metric,
     }
     return {f"responses.{name}": handler for name, handler in names.items()}
+
+
+def read_document(text: bytes, source: Source) -> list[Run]:
+    """Runs in a whole JSON document (one response or a list of them); none when it tells no figures."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    state = LogState(source)
+    reader = _Reader(state)
+    line = Line(1, b"")
+    state.at(line)
+    for record in content if isinstance(content, list) else [content]:
+        if isinstance(record, dict):
+            reader.response(record, line)
+    runs = state.finish()
+    if runs:
+        source.format, source.matched, source.unmatched, source.skipped = NAME, source.lines, 0, 0
+    return runs
