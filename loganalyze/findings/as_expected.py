@@ -49,6 +49,11 @@ def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[s
     rate = facts.writing_tps or 0.0
     together = "" if facts.timing.alone_tps is not None else " a request, all of them together,"
     text = f"writing at {tps(rate)}{together} is {ratio * 100:.0f} % of {what}"
+    if facts.expected.bound and not own and ratio >= 1 and facts.decode_expected is not None:
+        # The memory a run takes bounds its weights from above, hence the rate from below: a share of it means nothing.
+        least = tps(facts.decode_expected)
+        summed = f" a request, {tps(ratio * facts.decode_expected)} together," if together else ""
+        text = f"writing at {tps(rate)}{summed} is above the {least} that a model of this much memory gives at least"
     if ratio > limits.decode_too_fast_ratio and not own and not facts.expected.bound:
         return text + "; it is faster than predicted, so the card or the model is another than the log says", "medium"
     if signs.proven_fast(facts, limits):

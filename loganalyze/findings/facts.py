@@ -151,8 +151,10 @@ def _expectations(facts: Facts, limits: Thresholds) -> None:
 
     partly = facts.expected.bound and host_computes(facts, limits) is not False and not facts.expected.base_write_tps
     if not partly or (facts.decode_ratio or 0.0) >= limits.decode_abnormal_ratio:
-        facts.timing.writing.expected_tps = facts.decode_expected
-        facts.timing.reading.expected_tps = facts.reading_expected
+        # A bound that the run beats is no expectation.
+        beaten = facts.expected.bound and facts.expected.base_write_tps is None and (facts.decode_ratio or 0.0) >= 1
+        facts.timing.writing.expected_tps = None if beaten else facts.decode_expected
+        facts.timing.reading.expected_tps = None if beaten else facts.reading_expected
 
 
 def _telemetry(run: Run) -> tuple[GpuFacts | None, HostFacts | None]:
