@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loganalyze.api import read
+from loganalyze.api import classify, read
 from loganalyze.formats import LOG_FORMATS, pairs
 from loganalyze.formats.log_reader import read_log
 from loganalyze.grammar import Matcher
@@ -231,3 +231,18 @@ def test_unknown_engine_by_words_and_stamps(tmp_path: Path) -> None:
         200,
     )
     assert (report.verdict, report.confidence) == ("slow reading", "low")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "engine"),
+    [("Apr 19 16:54:30 quorra ollama[1180]: ", "ollama"), ("ollama-1  | ", "ollama"),
+     ("Apr 19 16:54:30 quorra llama-server[1180]: ", "llama.cpp")],
+)  # fmt: skip
+def test_the_process_that_prints_names_the_engine(tmp_path: Path, prefix: str, engine: str) -> None:
+    lines = [
+        "llm_load_tensors: offloaded 30/81 layers to GPU",
+        "llm_load_tensors:      CUDA0 buffer size = 13771.88 MiB",
+    ]
+    log = tmp_path / "run.log"
+    log.write_text("".join(f"{prefix}{line}\n" for line in lines))
+    assert [run.engine for run in classify([log]).runs] == [engine]

@@ -87,6 +87,29 @@ def interval(running: int, waiting: int, usage: float, gen: float = 300.0, line:
     )
 
 
+def timings_only(prompt: int, pp: float, out: int, tg: float) -> Run:
+    return bare([request(prompt=prompt, pp=pp, out=out, tg=tg)], backend=None, version=None)
+
+
+def unfinished(seconds: float) -> Run:
+    made = request(prompt=7500, pp=7500 / seconds, out=None, tg=None, complete=False)
+    made.total_ms = made.ttft_ms = None
+    return bare([made], backend=None)
+
+
+def unmeasured_card(weights: float, tg: float) -> Run:
+    """A log that names the card, but not its memory: 24 GiB by the table."""
+    made = run([request(tg=tg)], devices=[Device("NVIDIA GeForce RTX 4090", "CUDA0", 0, "CUDA")])
+    made.setup.model_bytes, made.setup.n_params = None, None
+    made.memory = [Buffer("CUDA0", "model", weights, LOG, 12), Buffer("CUDA0", "kv", 8192.0, LOG, 13)]
+    return made
+
+
+def reads(running: int, waiting: int, prompts: float, number: int) -> object:
+    return event("throughput", line=5 + number, running=running, waiting=waiting, kv_usage_pct=40.0, gen_tps=20.0,
+                 prompt_tps=prompts)  # fmt: skip
+
+
 def streams(n: int, tg: float, out: int = 200) -> Run:
     return run([request(i, prompt=300, pp=900.0, out=out, tg=tg, start=2.0, slot=i) for i in range(n)])
 
@@ -121,6 +144,8 @@ CASES = [
     Case("cpu_fallback", lambda: with_gpu(bare([request(tg=9.0, pp=30.0)], captures=[timed(30.0, 200.0)]), used=12.0,
                                           util=0.0),
          lambda: with_gpu(bare([request()], captures=[timed(4.0, 3.5)]), used=6000.0)),
+    Case("cpu_fallback", lambda: bare([request(tg=5.0, pp=16.0)], backend="CPU", setup_n_gpu_layers=99),
+         lambda: bare([request(tg=5.0, pp=16.0)], backend="CPU")),
     Case("partial_offload", lambda: split(12, 9.0), lambda: split(33, 105.0)),
     Case("partial_offload", lambda: with_gpu(bare([request(tg=8.0, pp=230.0)], captures=[timed(35.0, 280.0)]), util=5.0),
          lambda: with_gpu(bare([request()], captures=[timed(4.0, 3.5)]))),
@@ -138,6 +163,7 @@ CASES = [
          lambda: with_gpu(run(), used=24000.0, util=99.0, mem=60.0)),
     Case("vram_spill", lambda: with_gpu(run([request(tg=9.0)]), used=23500.0, shared_used_mib=4000.0),
          lambda: with_gpu(run(), used=20000.0, shared_used_mib=100.0)),
+    Case("vram_spill", lambda: unmeasured_card(22_000.0, 4.0), lambda: unmeasured_card(12_000.0, 60.0)),
     Case("kv_pool_full", lambda: serving(event("preempted", n=2), interval(20, 9, 99.0)),
          lambda: serving(interval(20, 0, 95.0), interval(20, 0, 96.0))),
     Case("kv_pool_full", lambda: serving(interval(20, 9, 99.0), interval(21, 9, 99.0), interval(20, 7, 98.0)),
@@ -149,8 +175,15 @@ CASES = [
          lambda: run([request(prompt=1500, pp=1200.0, out=40, tg=100.0)])),
     Case("prefill_below_hardware", lambda: run([request(prompt=9000, pp=350.0, out=60, tg=60.0)]),
          lambda: run([request(prompt=9000, pp=2500.0, out=60, tg=100.0)])),
+    Case("prefill_below_hardware", lambda: timings_only(52, 1.3, 5, 3.3), lambda: timings_only(52, 16.0, 5, 3.3)),
+    Case("prefill_below_hardware", lambda: timings_only(692, 1.55, 17, 1.54), lambda: timings_only(692, 1.55, 17, 0.6)),
     Case("long_prompt", lambda: run([request(prompt=60_000, pp=3000.0, out=100, tg=90.0)]),
          lambda: run([request(prompt=4000, pp=3000.0, out=100)])),
+    Case("long_prompt", lambda: unfinished(97.0), lambda: unfinished(3.0)),
+    Case("long_prompt", lambda: serving(*[reads(10, 90, 24_000.0, n) for n in range(4)]),
+         lambda: serving(*[reads(10, 0, 24_000.0, n) for n in range(4)])),
+    Case("long_prompt", lambda: serving(*[reads(10, 90, 24_000.0, n) for n in range(4)]),
+         lambda: serving(*[reads(10, 90, 24_000.0 if n == 2 else 100.0, n) for n in range(9)])),
     Case("cpu_only", lambda: bare([request(prompt=230, pp=184.0, out=48, tg=26.0)], setup_flags={"device": "none"},
                                   setup_n_gpu_layers=0),
          lambda: run([request(tg=105.0)])),
@@ -167,6 +200,9 @@ CASES = [
          lambda: dropped([100.0, 99.0, 98.0, 97.0, 96.0], context=30_000)),
     Case("shared_by_requests", lambda: streams(16, 6.0), lambda: streams(4, 60.0)),
     Case("decode_below_hardware", lambda: run([request(tg=30.0)]), lambda: run([request(tg=95.0)])),
+    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(49, 43.0, 510, 9.0)),
+    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(49, 4.0, 60, 0.3)),
+    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(4000, 43.0, 60, 4.4)),
     Case("long_output", lambda: run([request(out=3000, tg=105.0)]), lambda: run([request(out=700, tg=105.0)])),
     Case("failed_for_another_reason", lambda: run([], events=[event("load_failed", "unknown model architecture")]),
          lambda: run(events=[event("error", "client closed")])),

@@ -39,7 +39,7 @@ def test_2023_03_everything_in_host_memory(fixtures: Path) -> None:
     assert (setup.n_threads, setup.n_threads_total, setup.temperature) == (4, 8, 0.8)
     assert setup.model_path == "./models/7B/ggml-model-q4_0.bin"
     assert setup.quant == "Q4_0"
-    assert run.backend is None
+    assert run.backend == "CPU"
     assert run.version is None
 
 
@@ -344,7 +344,11 @@ def test_system_info_tells_what_the_build_can_use() -> None:
     line = "system_info: n_threads = 8 (n_threads_batch = 8) / 16 | {}CPU : SSE3 = 1 | AVX = 1 | \n"
     assert one(line.format("")).backend == "CPU"
     assert one(line.format("CUDA : ARCHS = 860 | USE_GRAPHS = 1 | ")).backend == "CUDA"
-    assert one("system_info: n_threads = 8 / 16 | AVX = 1 | BLAS = 0 | \n").backend is None
+    early = "system_info: n_threads = 8 / 16 | {} | BLAS = {} | SSE3 = {} | \n"
+    assert one(early.format("AVX = 1", 0, 1)).backend == "CPU"
+    assert one(early.format("AVX = 1", 1, 1)).backend is None
+    assert one(early.format("NEON = 1", 0, 0)).backend is None
+    assert one(early.format("AVX = 1 | LLAMAFILE = 1", 0, 1)).backend is None
 
 
 def test_apple_2023_counts_unified_memory_once() -> None:

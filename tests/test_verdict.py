@@ -278,3 +278,15 @@ def test_events_of_every_kind_are_survived() -> None:
     for kind in EVENT_KINDS:
         judge(run(events=[event(kind)]))
         judge(run([], events=[event(kind)]))
+
+
+@pytest.mark.parametrize(
+    ("engine", "word"),
+    [("llama.cpp", "-np"), ("ik_llama.cpp", "-np"), ("ollama", "OLLAMA_NUM_PARALLEL"), ("vllm", "--max-num-seqs"),
+     ("sglang", "--max-running-requests"), ("koboldcpp", "--multiuser")],
+)  # fmt: skip
+def test_advice_speaks_the_words_of_the_engine(engine: str, word: str) -> None:
+    requests = [request(i, prompt=300, pp=900.0, out=200, tg=6.0, start=2.0, slot=i) for i in range(16)]
+    judged = judge(run(requests, engine=engine))
+    assert judged.cause == "shared_by_requests"
+    assert f"({word})" in (judged.next_step or "")

@@ -32,6 +32,12 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
                 evidence=[of_event(place.ignored), *eval_line(facts.timing.slow_write)], confidence="high",
                 explains_s=_lost(facts), gain=_gain(facts),
             )  # fmt: skip
+    if facts.run.backend == "CPU" and place.weights == "unknown" and place.asked not in (None, 0):
+        layers = "all" if place.asked == -1 else place.asked
+        return finding(
+            CAUSE, "critical", f"{layers} layers were asked onto a GPU, but this build or start knows the CPU only",
+            evidence=eval_line(facts.timing.slow_write), confidence="medium", explains_s=_lost(facts), gain=_gain(facts),
+        )  # fmt: skip
     if place.weights == "host" and not place.unified:
         return _all_on_host(facts)
     if place.weights in ("device", "split"):

@@ -3,7 +3,10 @@
 Data, in order: the user's baseline, the prediction for this card and model, the writing rate of requests alone.
 Algorithm: critical below the lower limit and outside the error band; a warning in between (old builds, power limits, old
 cards explain it). Below 20 tokens or with speculation nothing is judged.
-Thresholds: ``decode_abnormal_ratio``, ``decode_healthy_ratio``, ``baseline_abnormal_ratio``, ``rate_min_output_tokens``.
+Where nothing tells what to expect, a rate below the pace of a person is a suspicion, as long as memory does not come to
+mind first.
+Thresholds: ``decode_abnormal_ratio``, ``decode_healthy_ratio``, ``baseline_abnormal_ratio``, ``rate_min_output_tokens``,
+``writing_slow_tps``, ``cpu_doubt_tps``, ``half_share``.
 Known false positives: a variant of the card with less bandwidth under the same name, low-bit formats on old cards,
 a model size guessed from its name.
 """
@@ -27,6 +30,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if rate is None or not signs.enough_output(facts, limits):
         return clear(CAUSE, "too few written tokens to judge the rate")
     if ratio is None or expected is None:
+        if _felt(facts, limits, rate):
+            return _unproven(facts, limits, rate)
         return cant_tell(CAUSE, "the card or the model size is unknown: no expected rate", record.gpu(facts))
     own = facts.expected.base_write_tps is not None
     healthy = limits.baseline_healthy_ratio if own else limits.decode_healthy_ratio
@@ -47,4 +52,21 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         threshold=limits.baseline_abnormal_ratio if own else limits.decode_abnormal_ratio,
         explains_s=signs.lost_seconds(facts) if slow else None, evidence=eval_line(facts.timing.slow_write),
         confidence=confidence, gain=f"about {tps(expected)}" if slow else None,
+    )  # fmt: skip
+
+
+def _felt(facts: Facts, limits: Thresholds, rate: float) -> bool:
+    """Most of the time goes into writing that is slower than reading along, yet not as slow as from swap or disk."""
+    share, ms = facts.timing.writing.share, facts.timing.writing.ms
+    dominates = share is None or share >= limits.half_share
+    return dominates and (ms or 0.0) >= 5000 and limits.cpu_doubt_tps <= rate < limits.writing_slow_tps
+
+
+def _unproven(facts: Facts, limits: Thresholds, rate: float) -> Finding:
+    """No expectation, but slower than anyone reads: most cards write any model that fits faster."""
+    return finding(
+        CAUSE, "critical", f"writing at {tps(rate)} is slower than a person reads; what this machine should give is not "
+        "known", value=rate, unit="tps", threshold=limits.writing_slow_tps, confidence="low",
+        explains_s=(facts.timing.writing.ms or 0.0) / 1000 * (1 - rate / limits.writing_slow_tps),
+        evidence=eval_line(facts.timing.slow_write), record=record.gpu(facts),
     )  # fmt: skip

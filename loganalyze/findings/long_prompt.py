@@ -10,17 +10,19 @@ Known false positives: a queue in front of the request counted as first-token ti
 from __future__ import annotations
 
 from loganalyze.findings import reading_signs
-from loganalyze.findings.answers import clear, finding, prompt_line, span_s
+from loganalyze.findings.answers import clear, finding, of_event, prompt_line, span_s
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
-from loganalyze.model.records import Finding
+from loganalyze.model.records import Finding, State
 
 CAUSE = "long_prompt"
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:
     """Critical when a long prompt is what one waits for."""
-    share, first = facts.timing.reading.share, reading_signs.first_token_s(facts)
+    if facts.timing.reading_windows is not None:
+        return _queue(facts, limits)
+    share, first = reading_signs.share_of_time(facts), reading_signs.first_token_s(facts)
     if share is None or first is None:
         return clear(CAUSE, "no reading time")
     normal = reading_signs.rate_normal(facts, limits)
@@ -28,6 +30,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     tokens = facts.timing.slow_read.prompt_tokens if facts.timing.slow_read else None
     what = f"{tokens:,} tokens" if tokens is not None else "the prompt"
     text = f"reading {what} takes {span_s(first)}, {share * 100:.0f} % of request time"
+    if reading_signs.unfinished(facts):
+        text = f"{span_s(first)} went into {what} of a prompt that was still being read when the log ends"
     if not reading_signs.felt(facts, limits, threshold):
         return clear(CAUSE, text, value=first, unit="s", threshold=threshold)
     return finding(
@@ -35,3 +39,15 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         explains_s=max(first - threshold, 0.1 * first), evidence=prompt_line(facts.timing.slow_read),
         confidence="high" if normal else "medium" if normal is None else "low",
     )  # fmt: skip
+
+
+def _queue(facts: Facts, limits: Thresholds) -> Finding:
+    """Interval lines: prompts fill the windows, at the highest rate seen, while requests wait for their first token."""
+    share = facts.timing.reading_windows or 0.0
+    text = (
+        f"prompts take about {share * 100:.0f} % of the time while up to {facts.timing.waiting_max:.0f} requests wait"
+    )
+    state: State = "critical" if share >= limits.half_share else "clear"
+    lines = [e for e in facts.events.get("throughput", ()) if e.data.get("waiting")]
+    return finding(CAUSE, state, text, value=share, unit="share", threshold=limits.half_share, confidence="medium",
+                   evidence=[of_event(event) for event in lines[:3]])  # fmt: skip

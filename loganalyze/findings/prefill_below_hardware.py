@@ -2,8 +2,9 @@
 
 Data, in order: the user's baseline, the prediction (compute bound), the reading rate of requests that ran alone.
 Algorithm: critical when the rate is far below and the wait for the first token is felt. The prediction is weak (a factor
-of three between kernels), so only extremes count.
-Thresholds: ``prefill_abnormal_ratio``, ``baseline_abnormal_ratio``, ``rate_min_prompt_tokens``.
+of three between kernels), so only extremes count. Without one, reading that is hardly faster than writing is a
+suspicion: a processor, too, reads a batch faster than it writes.
+Thresholds: ``prefill_abnormal_ratio``, ``baseline_abnormal_ratio``, ``rate_min_prompt_tokens``, ``ratio_broken``.
 Known false positives: prompts of one or two batches, flash attention off with a long prompt, quantised KV without it.
 """
 
@@ -21,6 +22,8 @@ CAUSE = "prefill_below_hardware"
 def find(facts: Facts, limits: Thresholds) -> Finding:
     """Critical when reading is abnormally slow and felt."""
     rate, expected = facts.reading_tps, facts.reading_expected
+    if expected is None and (broken := _hardly_faster(facts, limits)) is not None:
+        return broken
     if rate is None:
         return clear(CAUSE, "no prompt long enough to judge the reading rate")
     if expected is None:
@@ -40,4 +43,23 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         f"reading at {tps(rate)}, {ratio * 100:.0f} % of the {tps(expected)} " + ("of your own runs" if own else "expected"),
         value=ratio, unit="ratio", threshold=threshold, explains_s=reading_signs.lost_reading(facts, expected),
         evidence=prompt_line(facts.timing.slow_read), confidence="high" if own else "medium",
+    )  # fmt: skip
+
+
+def _hardly_faster(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Critical where the prompt takes the time and is read as slowly as the answer is written."""
+    request = facts.timing.slow_read
+    if request is None or facts.timing.streams_max > 1 or facts.place.weights == "host" or facts.gpu_meant is False:
+        return None
+    reading, writing = facts.timing.reading.tps, facts.timing.writing.tps
+    if not reading or not writing or (request.prompt_tokens or 0) < limits.short_prompt_tokens:
+        return None
+    ratio = reading / writing
+    if ratio >= limits.ratio_broken or not reading_signs.felt(facts, limits, limits.ttft_long_unproven_s):
+        return None
+    return finding(
+        CAUSE, "critical", f"reading at {tps(reading)} is {ratio:.1f} times as fast as writing: prompts are not computed "
+        "in batches as they should", value=ratio, unit="times", threshold=limits.ratio_broken, confidence="low",
+        explains_s=(facts.timing.reading.ms or 0.0) / 1000 * (1 - ratio / limits.ratio_low),
+        evidence=prompt_line(request),
     )  # fmt: skip

@@ -9,9 +9,22 @@ from loganalyze.findings.thresholds import Thresholds
 NORMAL_PART = 0.5
 
 
+def unfinished(facts: Facts) -> bool:
+    """The log ends while the first prompt is being read: all the time seen is reading."""
+    timing = facts.timing
+    return bool(timing.requests) and timing.incomplete == len(timing.requests) and timing.writing.ms is None
+
+
+def share_of_time(facts: Facts) -> float | None:
+    """Part of the request time that reading takes, 0..1."""
+    if facts.timing.reading.share is None and facts.timing.reading.ms is not None and unfinished(facts):
+        return 1.0
+    return facts.timing.reading.share
+
+
 def dominates(facts: Facts, limits: Thresholds) -> bool:
     """Reading takes most of the request time."""
-    share = facts.timing.reading.share
+    share = share_of_time(facts)
     return share is not None and share >= limits.half_share
 
 

@@ -16,6 +16,7 @@ from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured.placement import on_host
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Confidence, Evidence, Finding
+from loganalyze.physics.gpu import largest_mib
 
 CAUSE = "vram_spill"
 DESKTOP_MIB = 512.0
@@ -72,7 +73,7 @@ def _overcommitted(facts: Facts) -> tuple[float, float, list[Evidence]] | None:
         return None
     for device in facts.run.devices:
         buffers = [b for b in facts.run.memory if b.device == device.id and not on_host(b.device)]
-        planned, total = sum(b.mib for b in buffers), device.total_mib
+        planned, total = sum(b.mib for b in buffers), device.total_mib or largest_mib(device.name)
         if total and planned > total:
             return (
                 planned,
@@ -88,7 +89,7 @@ def _tight(facts: Facts) -> tuple[float, float, list[Evidence]] | None:
         return None
     for device in facts.run.devices:
         buffers = [b for b in facts.run.memory if b.device == device.id and not on_host(b.device)]
-        planned, have = sum(b.mib for b in buffers), device.free_mib or device.total_mib
+        planned, have = sum(b.mib for b in buffers), device.free_mib or device.total_mib or largest_mib(device.name)
         if have and planned > have - DESKTOP_MIB:
             return (
                 planned,

@@ -41,6 +41,7 @@ MAX_ANCHORS = 2000
 MAX_REQUESTS = 20_000
 KEEP_FIRST = 5_000
 FOLD = 5_000
+_HOSTS = (("ollama", "ollama"), ("llama-", "llama.cpp"))
 _FOLDED = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval_ms", "total_ms")
 
 
@@ -172,6 +173,7 @@ class LogState:
         if not first:
             self._settle_clock(stream)
         run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
+        run.engine = self._host_engine()
         self.runs.append(run)
         stream.run = run
         stream.marks = set()
@@ -181,6 +183,14 @@ class LogState:
             run.start_s = stream.first_s if first else None
             self._touch(run, self._line)
         return run
+
+    def _host_engine(self) -> str | None:
+        """The engine whose log this is by the name of its process or container: Ollama's runner prints llama.cpp's lines."""
+        if self._key is None:
+            return None
+        _, process, _, _, container = self._key
+        names = [name for name in (process, container) if name]
+        return next((engine for start, engine in _HOSTS for name in names if name.startswith(start)), None)
 
     def opening(self, mark: str) -> Run:
         """The run that a line of the start-up belongs to: a new one when the current run is over or met ``mark`` before.

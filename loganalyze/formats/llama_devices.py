@@ -136,8 +136,18 @@ class Devices:
         self._built_for(fields.get("features", ""))
 
     def _built_for(self, features: str) -> None:
-        """Since b4163 the features are grouped by backend: ``CUDA : ARCHS = 860 | ... | CPU : SSE3 = 1 | ...``."""
-        groups = [part.partition(" : ")[0].strip() for part in features.split("|") if " : " in part]
+        """Since b4163 the features are grouped by backend: ``CUDA : ARCHS = 860 | ... | CPU : SSE3 = 1 | ...``.
+
+        Until 2024-04, when ``LLAMAFILE`` joined the list, ``BLAS`` was 1 in every build for a GPU but Metal's, which does
+        not exist on x86.
+        """
+        parts = [part.strip() for part in features.split("|")]
+        groups = [part.partition(" : ")[0] for part in parts if " : " in part]
+        x86 = "AVX = 1" in parts or "SSE3 = 1" in parts
+        early = not groups and "LLAMAFILE" not in features
+        if early and x86 and "BLAS = 0" in parts and self.state.run.backend is None:
+            self.state.run.backend = "CPU"
+            return
         gpu = [group for group in groups if group not in ("CPU", "BLAS", "RPC")]
         if gpu:
             self.loads.backend(gpu[0])

@@ -33,6 +33,17 @@ def recognise(name: str | None, total_mib: float | None = None) -> Gpu | None:
     return _nearest(found, total_mib)
 
 
+@lru_cache(maxsize=256)
+def largest_mib(name: str | None) -> float | None:
+    """Memory of the largest card printed as ``name``, in MiB; None where a row shares its memory with the host."""
+    if not name:
+        return None
+    text = _BACKEND.sub("", name.strip()) or name
+    sizes = [None if gpu.unified else gpu.vram_gib for gpu in _named(text) or _named(f"NVIDIA {text}")]
+    known = [size for size in sizes if size is not None]
+    return max(known) * 1024 if known and len(known) == len(sizes) else None
+
+
 def _named(text: str) -> list[Gpu]:
     """Rows that ``text`` names: those that share a model number with it are tried first."""
     numbers = set(_NUMBER.findall(text.lower()))

@@ -14,6 +14,7 @@ from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured import command
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Finding
+from loganalyze.verdict.options import LLAMA, Options, options_of
 
 Advice = Callable[[Facts, Finding, Thresholds], str]
 DEFAULT_UBATCH = 512
@@ -42,12 +43,17 @@ def _device_oom(facts: Facts, main: Finding, limits: Thresholds) -> str:
         return "Lower --mem-fraction-static for activations or --context-length for the cache; then a quantised model."
     if "ollama" in facts.engine:
         return "Take one step lower quantisation, or set num_ctx lower so that 'ollama ps' says 100% GPU."
-    setup = facts.run.setup
-    if (setup.n_parallel or 1) > 1:
+    setup, words = facts.run.setup, _words(facts)
+    if (setup.n_parallel or 1) > 1 and words is LLAMA:
         return f"Use fewer parallel requests (-np {max(1, (setup.n_parallel or 2) // 2)}), then one step lower quantisation."
     if _cache_rules(facts):
-        return "The KV cache is the larger part: -ctk q8_0 -ctv q8_0 first, then a smaller -c."
-    return "Take one step lower quantisation (for example Q4_K_M to Q3_K_M), or offload fewer layers (-ngl)."
+        return f"The KV cache is the larger part: {words.cache} first, then a smaller {words.context}."
+    fewer = ", or offload fewer layers (-ngl)" if words is LLAMA else ""
+    return f"Take one step lower quantisation (for example Q4_K_M to Q3_K_M){fewer}."
+
+
+def _words(facts: Facts) -> Options:
+    return options_of(facts.engine)
 
 
 def _cache_rules(facts: Facts) -> bool:
@@ -63,14 +69,19 @@ def _partial(facts: Facts, main: Finding, limits: Thresholds) -> str:
         return "Reduce num_ctx, then the quantisation, until 'ollama ps' says 100% GPU."
     if not facts.llama_like:
         return "Load the model with fewer bits (4-bit), so that no module is placed on cpu or disk."
+    words = _words(facts)
     if _fits(facts):
-        return "Put all layers on the card: -ngl 99."
+        return f"Put all layers on the card: {words.all_layers}."
     asked = facts.place.asked
     if asked is not None and asked >= 0 and facts.place.device_mib is None:
         return (
-            "Try -ngl 99; if that does not fit, take one step lower quantisation or fewer slots (-np), then try again."
+            f"Try {words.all_layers}; if that does not fit, take one step lower quantisation or fewer slots "
+            f"({words.slots}), then try again."
         )
-    return "Take one step lower quantisation, or fewer slots (-np), so that all layers fit (-ngl 99); only then a smaller -c."
+    return (
+        f"Take one step lower quantisation, or fewer slots ({words.slots}), so that all layers fit ({words.all_layers}); "
+        f"only then a smaller {words.context}."
+    )
 
 
 def _fits(facts: Facts) -> bool:
@@ -86,11 +97,13 @@ def _fits(facts: Facts) -> bool:
 
 
 def _fallback(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if facts.place.ignored is not None:
+    if facts.place.ignored is not None or facts.run.backend == "CPU":
         return "Install a build with support for your GPU (llama.cpp --list-devices must name it); check the driver."
     if "ollama" in facts.engine:
+        if facts.place.gpu_seen is not None:
+            return "Set num_gpu 99 for the model (or lower num_ctx), and check with 'ollama ps' that it says 100% GPU."
         return "Look for 'inference compute' in the Ollama log: no GPU was found. Update the driver and restart Ollama."
-    return "Add -ngl 99 to the command."
+    return f"Set {_words(facts).all_layers}." if _words(facts) is not LLAMA else "Add -ngl 99 to the command."
 
 
 def _experts(facts: Facts, main: Finding, limits: Thresholds) -> str:
@@ -104,10 +117,15 @@ def _experts(facts: Facts, main: Finding, limits: Thresholds) -> str:
 
 
 def _small_batch(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    words = _words(facts)
+    if words is not LLAMA:
+        return f"Use the default batch again ({words.batch}; more if memory allows)."
     return f"Use the default batch again: -ub {DEFAULT_UBATCH} -b 2048 (more if memory allows)."
 
 
 def _long_prompt(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.timing.reading_windows is not None:
+        return "Shorten the prompts or share their beginning (prefix caching); else fewer requests at once or another card."
     return (
         "Shorten the prompt (shorter history, fewer passages), or keep its beginning unchanged so that it stays cached."
     )
@@ -123,7 +141,7 @@ def _reprocessed(facts: Facts, main: Finding, limits: Thresholds) -> str:
 def _prefill_host(facts: Facts, main: Finding, limits: Thresholds) -> str:
     if facts.place.weights == "host" or facts.gpu_meant is False:
         return "Shorten the prompt or reuse its beginning; a GPU reads 10 to 50 times as fast."
-    return "Check that weights are on the card (load lines with -lv 4) and raise -ub to 2048."
+    return f"Check that weights are on the card ({record.load(facts)}) and raise {_words(facts).batch} to 2048."
 
 
 def _contention(facts: Facts, main: Finding, limits: Thresholds) -> str:
@@ -135,7 +153,7 @@ def _kv_pool(facts: Facts, main: Finding, limits: Thresholds) -> str:
         return "Lower --max-running-requests, or raise --mem-fraction-static if the card has room."
     if "vllm" in facts.engine:
         return "Lower --max-num-seqs, or --max-model-len, or raise --gpu-memory-utilization if the card has room."
-    return "Use fewer slots (-np) first, then a larger -c."
+    return f"Use fewer slots ({_words(facts).slots}) first, then a larger {_words(facts).context}."
 
 
 def _paging(facts: Facts, main: Finding, limits: Thresholds) -> str:
@@ -153,13 +171,41 @@ def _threads(facts: Facts, main: Finding, limits: Thresholds) -> str:
     return f"Use as many threads as physical cores (-t {max(1, (total or 8) // 2)} to {total or 8})."
 
 
+def _prefill_slow(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.reading_expected is None:
+        return f"Find out where prompts are computed: {record.load(facts)}"
+    if _words(facts) is LLAMA:
+        return "Turn flash attention on (-fa on) with KV type f16, and try -ub 1024."
+    return f"Turn flash attention on with an f16 cache, and raise {_words(facts).batch}."
+
+
+def _long_context(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return f"Shorten the context (history, passages), or quantise the cache: {_words(facts).cache}."
+
+
+def _saturation(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    words = _words(facts)
+    return f"Take one step lower quantisation, or fewer slots ({words.slots}) and a smaller batch ({words.batch})."
+
+
+def _shared(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    return f"Use fewer slots ({_words(facts).slots}) for faster single answers; more slots only raise the sum."
+
+
+def _speculation(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if _words(facts) is LLAMA:
+        return "Switch the draft model off (-md), or draft fewer tokens (--draft-max 4)."
+    return "Switch speculative decoding off, or draft fewer tokens a step."
+
+
 def _constant(text: str) -> Advice:
     return lambda facts, main, limits: text
 
 
 def _output(facts: Facts, main: Finding, limits: Thresholds) -> str:
     limit = facts.run.setup.n_predict
-    first = f"Lower the output limit (-n, now {limit})" if limit and limit > 0 else "Set an output limit (-n)"
+    name = _words(facts).output
+    first = f"Lower the output limit ({name}, now {limit})" if limit and limit > 0 else f"Set an output limit ({name})"
     return f"{first}; if the rate itself is too low, take one step lower quantisation."
 
 
@@ -178,7 +224,8 @@ def _undecided(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
 def _healthy(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
     share = facts.timing.writing.share
     if share is not None and share >= limits.half_share and (facts.timing.write_max_ms or 0) > 5000:
-        return "Nothing is wrong. For shorter waits lower the output limit (-n) first, the quantisation next."
+        name = _words(facts).output
+        return f"Nothing is wrong. For shorter waits lower the output limit ({name}) first, the quantisation next."
     if share is not None and share < limits.half_share and (facts.timing.ttft_max_ms or 0) > 3000:
         return "Nothing is wrong. For a faster first token shorten the prompt or reuse its beginning."
     return None
@@ -190,7 +237,7 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
     "experts_on_host": _experts,
     "kv_on_host": _constant("Drop -nkvo; if the cache does not fit, -ctk q8_0 -ctv q8_0 halves it."),
     "cpu_fallback": _fallback,
-    "vram_saturation": _constant("Take one step lower quantisation, or fewer slots (-np) and a smaller batch (-ub)."),
+    "vram_saturation": _saturation,
     "vram_spill": _constant(
         "Take one step lower quantisation, or fewer layers (-ngl); in the NVIDIA settings set 'CUDA - Sysmem Fallback "
         "Policy' to 'Prefer No Sysmem Fallback', so that it fails instead of crawling."
@@ -207,7 +254,7 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
     "small_batch": _small_batch,
     "prompt_reprocessed": _reprocessed,
     "prefill_on_host": _prefill_host,
-    "prefill_below_hardware": _constant("Turn flash attention on (-fa on) with KV type f16, and try -ub 1024."),
+    "prefill_below_hardware": _prefill_slow,
     "long_output": _output,
     "decode_below_hardware": _decode,
     "contention": _contention,
@@ -215,12 +262,10 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
         "Improve cooling or raise the power limit; nvidia-smi -q -d PERFORMANCE names what holds it."
     ),
     "cpu_only": _cpu_only,
-    "long_context": _constant(
-        "Shorten the context (history, passages), or quantise the cache with -fa on -ctk q8_0 -ctv q8_0."
-    ),
+    "long_context": _long_context,
     "sampling_overhead": _constant("Use a plain sampler chain: drop --mirostat, grammars and large penalties windows."),
-    "speculation_ineffective": _constant("Switch the draft model off (-md), or draft fewer tokens (--draft-max 4)."),
-    "shared_by_requests": _constant("Use fewer slots (-np) for faster single answers; more slots only raise the sum."),
+    "speculation_ineffective": _speculation,
+    "shared_by_requests": _shared,
     "too_many_threads": _threads,
     "as_expected": _healthy,
     "no_timings": _undecided,

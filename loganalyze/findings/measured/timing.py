@@ -16,6 +16,8 @@ from loganalyze.model.records import HalfFacts, Request, Run
 LAID_OUT = "laid out"
 # Requests that start within this time of another's end had been waiting for it.
 BACK_TO_BACK_S = 0.15
+# Windows with a queue before their mix of reading and writing says anything.
+MIN_QUEUED = 3
 
 
 @dataclass(slots=True)
@@ -46,6 +48,9 @@ class Timing:
     slow_read: Request | None = None
     slow_write: Request | None = None
     interval_lines: int = 0
+    reading_windows: float | None = None
+    """Part of the windows' time that prompts take while others wait, from interval lines of a serving engine."""
+    waiting_max: float = 0.0
     cached_tokens: int | None = None
     incomplete: int = 0
     end_to_end_only: bool = False
@@ -218,6 +223,7 @@ def _intervals(found: Timing, run: Run) -> None:
     lines = [e for e in run.events if e.kind == "throughput"]
     found.interval_lines = len(lines)
     streams, sums, prompts = [], [], []
+    queued: list[float] = []
     for event in lines:
         gen, running, prompt = (_real(event.data.get(k)) for k in ("gen_tps", "running", "prompt_tps"))
         if gen and running and not (prompt and prompt > gen):
@@ -225,6 +231,12 @@ def _intervals(found: Timing, run: Run) -> None:
             sums.append(running)
         if prompt:
             prompts.append(prompt)
+        waiting = _real(event.data.get("waiting"))
+        if waiting:
+            queued.append(prompt or 0.0)
+            found.waiting_max = max(found.waiting_max, waiting)
+    if len(queued) >= MIN_QUEUED and prompts:
+        found.reading_windows = sum(queued) / len(queued) / max(prompts)
     if streams:
         # the upper half: lines after a pause or with a prompt inside are too low, none is too high
         found.writing.tps = found.alone_tps = sorted(streams)[(len(streams) * 3) // 4]
