@@ -246,3 +246,49 @@ def test_the_process_that_prints_names_the_engine(tmp_path: Path, prefix: str, e
     log = tmp_path / "run.log"
     log.write_text("".join(f"{prefix}{line}\n" for line in lines))
     assert [run.engine for run in classify([log]).runs] == [engine]
+
+
+def read_text(folder: Path, text: str) -> list[Run]:
+    log = folder / "run.log"
+    log.write_text(text)
+    return read([log]).runs
+
+
+def test_each_bench_table_has_the_build_of_its_footer(tmp_path: Path) -> None:
+    head = (
+        "| model        |       size |     params | backend    | ngl | test   |          t/s |\n"
+        "| --- | ---: | ---: | --- | --: | --- | ---: |\n"
+    )
+    row = "| llama 7B Q4_0 |   3.56 GiB |     6.74 B | CUDA       |  99 | {} |     {} ± 0.05 |\n"
+    first = head + row.format("pp 512", 900.1) + row.format("tg 128", 40.2) + "\nbuild: 9d5949f (1552)\n\n"
+    second = head + row.format("pp 512", 700.1) + row.format("tg 128", 39.2) + "\nbuild: bb6d00bb (2392)\n"
+    runs = read_text(tmp_path, first + second)
+    assert [(run.version, len(run.requests)) for run in runs] == [("b1552", 2), ("b2392", 2)]
+
+
+@pytest.mark.parametrize(
+    "prefix", ["DEBUG:    LLAMA SERVER CPU: ", "2025 worker-3 | ", "<14> [backend] ", "stderr -> "]
+)
+def test_unknown_prefixes_do_not_hide_timings(tmp_path: Path, prefix: str) -> None:
+    lines = [
+        "print_info: file size   = 60.85 GiB (4.85 BPW)",
+        "slot print_timing: id  0 | task 0 |",
+        "prompt eval time =     915.13 ms /    51 tokens (   17.94 ms per token,    55.73 tokens per second)",
+        "       eval time =   23038.87 ms /    75 tokens (  307.18 ms per token,     3.26 tokens per second)",
+        "      total time =   23954.00 ms /   126 tokens",
+    ]
+    (run,) = read_text(tmp_path, "".join(f"{prefix}{line}\n" for line in lines))
+    assert [(r.prompt_tokens, r.eval_tps) for r in run.requests] == [(51, 3.26)]
+    assert run.setup.model_bytes == round(60.85 * 2**30)
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [("INFO 09-11 10:00:00 [core.py:75] Initializing a V1 LLM engine (v0.10.1) with config: model='Qwen/Qwen3-8B'", "0.10.1"),
+     ("INFO 10-02 08:11:10 llm_engine.py:237] Initializing an LLM engine (v0.6.3.post1) with config: model='m', ", "0.6.3.post1"),
+     ("(APIServer pid=1) INFO 09-11 10:00:00 [api_server.py:1805] vLLM API server version 0.10.1", "0.10.1")],
+)  # fmt: skip
+def test_vllm_names_itself(tmp_path: Path, line: str, version: str) -> None:
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.45 GiB. GPU 0 has a total capacity of 23.64 GiB"
+    (run,) = read_text(tmp_path, f"{line}\n{oom}\n")
+    assert (run.engine, run.version) == ("vllm", version)

@@ -290,3 +290,13 @@ TROUBLE = re.compile(
 def test_nothing_of_the_wider_collection_is_unread(shared: Path) -> None:
     for path in [*shared.glob("examples/llama_cpp/*"), *shared.glob("corpus/*/run.log")]:
         assert [text for _, text in read(path).source.unread if TROUBLE.search(text)] == []
+
+
+def test_shared_device_code_gives_way_to_the_name_of_the_buffer() -> None:
+    run = read(
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 14136.04 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "ggml_gallocr_reserve_n: failed to allocate ROCm1 buffer of size 14822711296\n"
+    )
+    assert [(e.kind, e.data["device"], e.data["mib"]) for e in run.runs[0].events] == [
+        ("alloc_failed", "ROCm1", 14136.04)
+    ]

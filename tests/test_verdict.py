@@ -290,3 +290,12 @@ def test_advice_speaks_the_words_of_the_engine(engine: str, word: str) -> None:
     judged = judge(run(requests, engine=engine))
     assert judged.cause == "shared_by_requests"
     assert f"({word})" in (judged.next_step or "")
+
+
+@pytest.mark.parametrize(("stage", "word"), [("compute", "smaller batch (-ub)"), ("kv", "-ctk q8_0")])
+def test_advice_after_a_failed_allocation_is_about_what_failed(stage: str, word: str) -> None:
+    made = run([], events=[event("alloc_failed", "out of memory", device="CUDA0", mib=9000.0, recovered=False),
+                           event("load_failed", "failed", line=11, stage=stage)])  # fmt: skip
+    judged = judge(made)
+    assert judged.cause == "device_oom"
+    assert word in (judged.next_step or "")

@@ -33,6 +33,8 @@ class _Bench:
         self.state = state
         self.columns: list[str] = []
         self.key: Any = None
+        self.table: list[Run] = []
+        """Runs of the rows since the last footer."""
         self.setup: dict[str, str] = {}
 
     # one row of any output
@@ -61,6 +63,8 @@ class _Bench:
             self.key = key
         run = state.run
         run.engine = run.engine or "llama.cpp"
+        if run not in self.table:
+            self.table.append(run)
         state.dialect(NAME)
         return run
 
@@ -108,10 +112,11 @@ class _Bench:
         self.row(told, line)
 
     def build(self, fields: Fields, _line: Line) -> None:
-        """The footer of a table names the build of all its rows."""
-        for run in self.state.runs:
-            if run.version is None and run.requests:
-                run.version = f"b{fields['build_number']}"
+        """The footer of a table names the build of all its rows; what follows is another table."""
+        for run in self.table:
+            run.version = f"b{fields['build_number']}"
+        if self.table:
+            self.table, self.key = [], ()
 
     def csv_head(self, fields: Fields, _line: Line) -> None:
         import csv

@@ -68,7 +68,8 @@ class Failures:
 
     def _refine(self, event: Event, device: str | None, size: float | None, line: Line, data: dict[str, Any]) -> None:
         event.data["lines"].append(line.number)
-        if device is not None and (event.data["device"] is None or backend_of(device) is None):
+        guessed = event.data["device"] is None or event.data.pop("shared", False)
+        if device is not None and (guessed or backend_of(device) is None):
             # "device 0" of an earlier line becomes the buffer's own name; pinned memory has no other.
             event.data["device"] = device
             event.data["host"] = backend_of(device) is None
@@ -130,7 +131,13 @@ def _same(data: dict[str, Any], device: str | None, size: float | None) -> bool:
     if size is not None and data["mib"] is not None and abs(size - data["mib"]) > SAME_MIB + 1e-9:
         return False
     known = data["device"]
+    if data.get("shared") and device is not None and backend_of(device) is not None:
+        # CUDA's function names are printed by ROCm and MUSA builds, too: only the number is known.
+        return known is None or known.lstrip(_LETTERS) == device.lstrip(_LETTERS)
     return device is None or known is None or device == known or _family(device) == _family(known)
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _family(device: str) -> str:

@@ -47,7 +47,7 @@ class Trouble:
 
     def on_device_alloc(self, fields: Fields, line: Line) -> None:
         device = f"{gpu_prefix(self.state.run)}{fields['index']}"
-        self.failures.alloc(line, device, mib=fields["mib"], head=True)
+        self.failures.alloc(line, device, mib=fields["mib"], head=True, shared=True)
 
     def on_buffer_alloc(self, fields: Fields, line: Line) -> None:
         self.failures.alloc(line, fields.get("buffer_device", "CPU"), fields["n_bytes"])

@@ -185,3 +185,7 @@ def _format(source: Source, formats: LogFormats, runs: list[Run]) -> None:
         counts[name] = counts.get(name, 0) + count
     if counts:
         source.format = max(counts, key=lambda name: counts[name])
+        if source.format == "llama_cpp":
+            # Lines of loading and failing that its relatives print as well: without a name it is the original.
+            for run in runs:
+                run.engine = run.engine or "llama.cpp"

@@ -1,4 +1,4 @@
-"""What copying does to a line, undone: Markdown marks inside it, a tail that was cut off.
+"""What copying and logging do to a line, undone: Markdown marks inside it, an unknown prefix, a tail that was cut off.
 
 Tried only on lines that hold a literal and match no rule.
 """
@@ -11,6 +11,11 @@ from collections.abc import Iterator
 _MARKS = re.compile(rb"\*\*|__|~~|`+|</?(?:b|i|u|code|strong|em|mark|pre|span)>")
 _ENTITIES = ((b"&nbsp;", b" "), (b"&gt;", b">"), (b"&lt;", b"<"), (b"&quot;", b'"'), (b"&amp;", b"&"))
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\xaf", b"\xe3\x80\x80")
+# Where llama.cpp's own text begins behind the prefix of a program that wraps its output.
+_BEGIN = re.compile(
+    rb"[\]:>|-] {1,8}(?=(?:print_info: |load_tensors: |llm_load_|llama_[a-z_]{2,40}: |ggml_[a-z0-9_]{2,40}: "
+    rb"|slot +[a-z_]{2,20}|srv +[a-z_]{2,20}|system_info: |(?:prompt eval|eval|total) time = ))"
+)
 # Longer lines are prose or data; repairing them costs more than it can give.
 MAX_BYTES = 1000
 
@@ -27,6 +32,9 @@ def repaired(text: bytes) -> Iterator[bytes]:
     plain = plain.strip(b" |")
     if plain != text:
         yield plain
+    begin = _BEGIN.search(plain)
+    if begin is not None:
+        yield plain[begin.end() :]
     opened = plain.rfind(b"(")
     if opened > 0 and b")" not in plain[opened:]:
         yield plain[:opened].rstrip()

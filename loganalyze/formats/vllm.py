@@ -25,6 +25,13 @@ def handlers(state: LogState) -> dict[str, Handler]:
         state.run.engine = NAME
         state.dialect(NAME)
 
+    def version(fields: Fields, line: Line) -> None:
+        start()
+        state.run.version = fields["engine_version"]
+        model = fields.get("quoted_model")
+        if model:
+            state.run.setup.model_name = model.strip("'")
+
     def stats(fields: Fields, line: Line) -> None:
         start()
         told = pairs.colon_pairs(fields["pairs"])
@@ -97,6 +104,8 @@ def handlers(state: LogState) -> dict[str, Handler]:
         fact(state, line, "bench_input_tps", fields["input_tps"])
 
     return {
+        "vllm.engine": version,
+        "vllm.api_server": version,
         "vllm.stats": stats,
         "vllm.spec": spec,
         "vllm.old_spec": old_spec,

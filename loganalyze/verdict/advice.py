@@ -46,8 +46,10 @@ def _device_oom(facts: Facts, main: Finding, limits: Thresholds) -> str:
     setup, words = facts.run.setup, _words(facts)
     if (setup.n_parallel or 1) > 1 and words is LLAMA:
         return f"Use fewer parallel requests (-np {max(1, (setup.n_parallel or 2) // 2)}), then one step lower quantisation."
-    if _cache_rules(facts):
-        return f"The KV cache is the larger part: {words.cache} first, then a smaller {words.context}."
+    if _stage(facts) == "compute":
+        return f"Use a smaller batch ({words.batch}), which shrinks the buffer that failed; then one step lower quantisation."
+    if _stage(facts) == "kv" or _cache_rules(facts):
+        return f"The KV cache is what does not fit: {words.cache} first, then a smaller {words.context}."
     fewer = ", or offload fewer layers (-ngl)" if words is LLAMA else ""
     return f"Take one step lower quantisation (for example Q4_K_M to Q3_K_M){fewer}."
 
@@ -56,9 +58,18 @@ def _words(facts: Facts) -> Options:
     return options_of(facts.engine)
 
 
+def _stage(facts: Facts) -> str | None:
+    """What was being allocated when memory ran out: ``kv``, ``compute`` or unknown."""
+    for kind in ("load_failed", "alloc_failed"):
+        for event in facts.events.get(kind, ()):
+            if event.data.get("stage") in ("kv", "compute"):
+                return str(event.data["stage"])
+    return None
+
+
 def _cache_rules(facts: Facts) -> bool:
-    cache = (facts.place.kv_device_mib or 0.0) + (facts.place.kv_host_mib or 0.0)
-    return cache > max(facts.place.device_mib or 0.0, 1.0)
+    cache, weights = (facts.place.kv_device_mib or 0.0) + (facts.place.kv_host_mib or 0.0), facts.place.device_mib
+    return weights is not None and cache > max(weights, 1.0)
 
 
 def _partial(facts: Facts, main: Finding, limits: Thresholds) -> str:
