@@ -179,6 +179,8 @@ CASES = [
     Case("prefill_below_hardware", lambda: timings_only(692, 1.55, 17, 1.54), lambda: timings_only(692, 1.55, 17, 0.6)),
     Case("long_prompt", lambda: run([request(prompt=60_000, pp=3000.0, out=100, tg=90.0)]),
          lambda: run([request(prompt=4000, pp=3000.0, out=100)])),
+    Case("long_prompt", lambda: run([request(prompt=60_000, pp=3000.0, out=100, tg=90.0)]),
+         lambda: run([request(prompt=400, pp=3000.0, out=4, tg=90.0, ttft_ms=60_000.0)])),
     Case("long_prompt", lambda: unfinished(97.0), lambda: unfinished(3.0)),
     Case("long_prompt", lambda: serving(*[reads(10, 90, 24_000.0, n) for n in range(4)]),
          lambda: serving(*[reads(10, 0, 24_000.0, n) for n in range(4)])),

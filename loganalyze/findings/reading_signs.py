@@ -29,8 +29,12 @@ def dominates(facts: Facts, limits: Thresholds) -> bool:
 
 
 def first_token_s(facts: Facts) -> float | None:
-    """The longest wait for a first token."""
-    ms = facts.timing.ttft_max_ms
+    """The longest reading of a prompt; where only first tokens are timed, the longest wait for one.
+
+    A client's first-token time holds the wait for a free slot, which is no reading.
+    """
+    slowest = facts.timing.slow_read
+    ms = slowest.prompt_ms if slowest is not None else facts.timing.ttft_max_ms
     return None if ms is None else ms / 1000
 
 

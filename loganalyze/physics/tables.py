@@ -1,8 +1,7 @@
-"""The tables of cards and host memories, read once when first needed.
+"""The table of cards, read once when first needed.
 
 ``data/gpus.csv``: one row a printed name (twins share a name and differ in memory): regular expression, memory in GiB,
 bandwidth in GB/s, dense FP16 and FP32 TFLOPS, PCIe link, compute capability or gfx id.
-``data/dram.csv``: host memories, links and disks with their theoretical GB/s.
 """
 
 from __future__ import annotations
@@ -40,15 +39,6 @@ class Gpu:
     def named_in(self, text: str) -> bool:
         """True when ``text`` names this card."""
         return _compiled(self.regex).search(text) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class HostMemory:
-    """A host memory, link or disk and its theoretical bandwidth."""
-
-    name: str
-    kind: str
-    gbs: float
 
 
 @cache
@@ -93,17 +83,6 @@ def _gpu(row: dict[str, str]) -> Gpu:
 def gpus() -> tuple[Gpu, ...]:
     """Every card of the table, in file order."""
     return tuple(_gpu(row) for row in _rows("gpus.csv"))
-
-
-@cache
-def host_memories() -> tuple[HostMemory, ...]:
-    """Every host memory, link (``LINK ...``) and disk (``DISK ...``) with one bandwidth figure."""
-    found = []
-    for row in _rows("dram.csv"):
-        gbs = _number(row["theoretical_gbs"])
-        if gbs is not None:
-            found.append(HostMemory(row["setup"], row["type"], gbs))
-    return tuple(found)
 
 
 def link_gbs(generation: float | None, width: float | None) -> float | None:
