@@ -7,6 +7,7 @@ capture goes to its format whole (``BULK``), anything else is cut into segments 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,20 @@ def sniff(head: bytes, name: str = "") -> str | None:
 
     Lines may carry a wrapper's prefix. ``name`` is the file's name; it never decides.
     """
-    lines = head.split(b"\n")
-    if len(lines) > 1 and not head.endswith(b"\n"):
+    return _sniff_plain(head) or _sniff(_unwrapped(_first_lines(head)))
+
+
+@lru_cache(maxsize=1)
+def _sniff_plain(head: bytes) -> str | None:
+    """``sniff`` without looking behind prefixes; remembered, for the reader asks what the caller has asked."""
+    return _sniff(_first_lines(head))
+
+
+def _first_lines(head: bytes) -> list[bytes]:
+    lines = head.split(b"\n", SNIFF_LINES)
+    if len(lines) > 1 and (len(lines) > SNIFF_LINES or not head.endswith(b"\n")):
         lines.pop()
-    lines = [x.rstrip(b"\r") for x in lines[:SNIFF_LINES]]
-    return _sniff(lines) or _sniff(_unwrapped(lines))
+    return [x.rstrip(b"\r") for x in lines]
 
 
 def _sniff(lines: list[bytes]) -> str | None:
@@ -62,8 +72,7 @@ def read_captures(opened: Opened) -> list[Capture]:
     """
     from loganalyze.scan import all_lines, blocks
 
-    head = opened.head.split(b"\n")[:SNIFF_LINES]
-    if _sniff([x.rstrip(b"\r") for x in head]) is None:
+    if _sniff_plain(opened.head) is None:
         return read_lines(all_lines(opened), opened.source)
     return read_blocks(blocks(opened), opened.source)
 
@@ -77,7 +86,7 @@ def read_blocks(blocks: Iterable[bytes], source: Source) -> list[Capture]:
     if bulk is not None:
         captures = _read_bulk(bulk, chain([head], pieces), source)
     else:
-        captures = _read_by_line(_numbered(chain([head], pieces)), source)
+        captures = _read_by_line(chain([head], pieces), source)
     return _settled(captures, source)
 
 
@@ -147,26 +156,18 @@ def _bulk_format(head: bytes) -> CaptureFormat | None:
     return None
 
 
-def _numbered(pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """``(number, line, ended)``; ``ended`` is False for a last line without a line end."""
-    number = 0
+def _read_by_line(pieces: Iterable[bytes], source: Source) -> list[Capture]:
+    segmenter = Segmenter(source)
+    number, cut = 1, False
     for piece in pieces:
         lines = piece.split(b"\n")
-        last = lines.pop()
-        for line in lines:
-            number += 1
-            yield number, line, True
-        if last:
-            number += 1
-            yield number, last, False
-
-
-def _read_by_line(lines: Iterable[tuple[int, bytes, bool]], source: Source) -> list[Capture]:
-    segmenter = Segmenter(source)
-    cut = False
-    for number, line, ended in lines:
-        segmenter.feed(number, line.rstrip(b"\r"))
-        cut = not ended
+        cut = bool(lines[-1])
+        if not cut:
+            lines.pop()
+        if b"\r" in piece:
+            lines = [line.rstrip(b"\r") for line in lines]
+        segmenter.feed_all(number, lines)
+        number += len(lines)
     return _parse_all(segmenter.finish(cut), source)
 
 

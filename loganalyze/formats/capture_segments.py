@@ -100,6 +100,30 @@ class Segmenter:
         else:
             self._other(number, line, stamp)
 
+    def feed_all(self, number: int, lines: list[bytes]) -> None:
+        """Take consecutive lines, the first of which is ``number``; rows of the open segment go in together."""
+        at = 0
+        while at < len(lines):
+            end = self._run_end(lines, at)
+            if end > at:
+                self._lines += lines[at:end]
+                self._stamps += [self._stamp] * (end - at)
+                self._last_taken = number + end - 1
+                self.source.lines += end - at
+                self.source.matched += end - at
+            if end < len(lines):
+                self.feed(number + end, lines[end])
+            at = end + 1
+
+    def _run_end(self, lines: list[bytes], at: int) -> int:
+        """End of the run of lines from ``at`` on that belong to the open segment whatever stands around them."""
+        if self._format is None or hasattr(self._format, "tail_belongs"):
+            return at
+        belongs = self._format.belongs
+        while at < len(lines) and lines[at].strip() and belongs(lines[at]):
+            at += 1
+        return at
+
     def gap(self, count: int) -> None:
         """Leave ``count`` lines out that somebody else reads; an open segment keeps its numbers true."""
         if count > MAX_GAP:
@@ -194,8 +218,7 @@ def share_of_captures(lines: Iterable[bytes]) -> tuple[str | None, float]:
     """Name of the first format met in ``lines`` and the share of lines (blank ones aside) that captures take."""
     source = Source(path="")
     segmenter = Segmenter(source)
-    for number, line in enumerate(lines, 1):
-        segmenter.feed(number, line)
+    segmenter.feed_all(1, list(lines))
     pairs: Any = segmenter.finish()
     content = source.matched + source.unmatched
     return (pairs[0][0].NAME, source.matched / content) if pairs and content else (None, 0.0)

@@ -60,6 +60,8 @@ def _row_without_header(line: bytes) -> bool:
 
 
 def belongs(line: bytes) -> bool:
+    if b"," in line and line.lstrip()[:1].isdigit():
+        return True  # neither a message nor a header begins with a digit
     if is_message(line):
         return True
     if b"," in line:

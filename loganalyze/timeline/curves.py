@@ -60,14 +60,15 @@ class Curve:
     sums: dict[Level, Array] = field(default_factory=dict)
     """Running sums of costs per level, made when first asked for."""
 
-    def index(self, times: Array) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Position of the first row at or after each of ``times``."""
+    def index(self, times: Array, offsets: Array) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Rows in front of each of ``times`` (down) less each of ``offsets`` (across); may exceed the rows there are."""
         import numpy as np
 
         step = float(self.t[1] - self.t[0]) if len(self.t) > 1 else 0.0
         if step <= 0 or not self.regular:
-            return np.asarray(np.searchsorted(self.t, times, side="left"), dtype=np.int64)
-        return np.asarray(np.clip(np.ceil((times - self.t[0]) / step - 1e-9), 0, len(self.t)), dtype=np.int64)
+            return np.searchsorted(self.t, np.subtract.outer(times, offsets), side="left")
+        at = np.subtract.outer((times - self.t[0]) / step - 1e-9, offsets / step)
+        return np.ceil(at, out=at).astype(np.intp)
 
     @property
     def regular(self) -> bool:

@@ -27,6 +27,8 @@ DRIFTS = (1.0, 1.002, 1.004, 1.006, 1.009, 1.012)
 DRIFT_ROWS = 300
 # Nats that a fit may cost, and that another must be better by.
 POOR = 3.0
+# A drift that is this much worse than a smaller one leads away from the truth.
+AWAY = 30.0
 # Lengths of load that are tried where a log tells none.
 LOADS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 # Captures whose lengths differ by no more intervals than this were begun and ended together.
@@ -210,7 +212,7 @@ def _unexplained(found: Fit) -> bool:
 def _other_interval(usual: Trial, shape: Shape, run: Run, prior: tuple[float, float] | None) -> Trial:
     best, best_evidence = usual, evidence(usual.fit)
     for interval, handicap in OTHERS.items():
-        found = fit(curves(usual.capture, interval, run), shape, interval, prior)
+        found = fit(curves(usual.capture, interval, run), shape, interval, prior, beat=best.fit.cost)
         told = evidence(found) - handicap
         sharp = found.error_s is not None and found.error_s <= max(interval, 1.5)
         if sharp and told > best_evidence:
@@ -224,8 +226,11 @@ def _drifting(steady: Trial, shape: Shape, run: Run, prior: tuple[float, float] 
     for scale in DRIFTS[1:]:
         drifted = curves(steady.capture, steady.interval_s, run, scale)
         found = fit(drifted, shape, steady.interval_s, prior, around=near)
-        if found.offset_s is not None and evidence(found) > best_evidence:
-            best, best_evidence = Trial(steady.capture, steady.interval_s, found, scale), evidence(found)
+        told = evidence(found)
+        if found.offset_s is not None and told > best_evidence:
+            best, best_evidence = Trial(steady.capture, steady.interval_s, found, scale), told
+        elif told < best_evidence - AWAY:
+            break
     return best
 
 

@@ -1,19 +1,18 @@
 """Alignment by the signal itself: slide a run's shape along a capture's curves and weigh every offset.
 
-The cost of an offset is the negative log likelihood of all rows under the zones they fall in. Zones are constant, so
-running sums per level make the cost of an offset a matter of a few look-ups, whatever the number of rows. The answer
+The cost of an offset is the negative log likelihood of all rows under the zones they fall in, see ``cost``. The answer
 is the mean of the resulting distribution, its error covers 98 % of it, and a distribution that is too wide or has
 another peak is refused.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.timeline.cost import Costs
 from loganalyze.timeline.curves import Curve
 from loganalyze.timeline.posterior import Fit, judged
-from loganalyze.timeline.shape import Level, Shape, Zone, lingering
+from loganalyze.timeline.shape import Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 TEMPER = 0.7
 # Offsets tried at first, and offsets looked at closely.
 COARSE, FINE = 4000, 2500
+# Coarse offsets overstate the least cost by up to 7 % (runs of one hour); beyond this factor they cannot beat another.
+HOPELESS = 1.25
 # Coarse offsets that are looked at closely in any case: between two of them the best may hide.
 KEPT = 40
 # Steepest changes of a curve that are tried on each change of the run, and rounds of looking closer.
@@ -40,85 +41,8 @@ NEVER = 1e4
 EXPLAINED, NOTHING = 0.5, 3.0
 # The most that an expected offset (file times) counts.
 PRIOR = 4.0
-# Nats against a process that outlives a log which does not tell its end.
-LINGERS = 3.0
-# Nats more against a place where rows see nothing of the run but its lingering, which explains anything.
-UNSEEN = 15.0
 # Places whose costs differ by less are those of like runs in a row.
 ALIKE = 4.0
-
-
-def costs(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
-    """Cost of each offset: log time = curve time + offset.
-
-    Where nothing says that the process ended with its log, each offset counts the better of both readings.
-    """
-    import numpy as np
-
-    ended, stayed = np.zeros(len(offsets)), np.zeros(len(offsets))
-    beyond = None if shape.ended else lingering(shape)
-    for curve in curves:
-        zones = _ordered(curve.kind.zones(shape, curve.window, curve.slack))
-        other = zones if beyond is None else _ordered(curve.kind.zones(beyond, curve.window, curve.slack))
-        common = next((i for i, (a, b) in enumerate(zip(zones, other, strict=False)) if a != b), len(zones))
-        shared = _between(curve, zones[:common], offsets)
-        ended += curve.weight * (shared + _after(curve, zones[common - 1 :], offsets))
-        if beyond is not None:
-            stayed += curve.weight * (shared + _after(curve, other[common - 1 :], offsets))
-    if beyond is None:
-        return ended
-    return np.minimum(ended, stayed + LINGERS + UNSEEN * _uncovered(curves, shape, offsets))
-
-
-def _uncovered(curves: list[Curve], shape: Shape, offsets: Array) -> Array:
-    """0 where the rows see as much of the run as they can, 1 where they see nothing of it."""
-    import numpy as np
-
-    begin, end = min(float(c.t[0]) for c in curves), max(float(c.t[-1]) for c in curves)
-    seen = np.minimum(end + offsets, shape.end) - np.maximum(begin + offsets, shape.start)
-    most = max(min(end - begin, shape.end - shape.start), 1e-3)
-    return np.asarray(1.0 - np.clip(seen / most, 0.0, 1.0))
-
-
-def _ordered(zones: list[Zone]) -> list[Zone]:
-    """Zones with ascending starts; one that starts before its forerunner is cut to nothing."""
-    ordered: list[Zone] = []
-    reached = float("-inf")
-    for start, level in zones:
-        reached = max(start, reached)
-        ordered.append((reached, level))
-    return ordered
-
-
-def _between(curve: Curve, zones: list[Zone], offsets: Array) -> Array:
-    """What the starts of all ``zones`` but the first add: rows change from the level before to the level after."""
-    import numpy as np
-
-    total = np.zeros(len(offsets))
-    if len(zones) > 1:
-        bounds = np.array([start for start, _ in zones[1:]])
-        first = curve.index(bounds[:, None] - offsets[None, :])
-        for at, (before, after) in zip(first, pairwise(level for _, level in zones), strict=True):
-            if before != after:
-                total += (_running_sum(curve, before) - _running_sum(curve, after))[at]
-    return total
-
-
-def _after(curve: Curve, zones: list[Zone], offsets: Array) -> Array:
-    """The rest of the sum, for zones that follow those of ``_between``: their starts, and all rows at the last."""
-    everything = float(_running_sum(curve, zones[-1][1])[-1])
-    return _between(curve, zones, offsets) + everything
-
-
-def _running_sum(curve: Curve, level: Level) -> Array:
-    import numpy as np
-
-    if level in curve.sums:
-        return curve.sums[level]
-    away = np.maximum(level.lo - curve.y, curve.y - level.hi).clip(0.0)
-    cost = np.minimum(0.5 * (away / max(level.sigma, curve.sigma)) ** 2, level.cap) + level.base
-    curve.sums[level] = np.concatenate([[0.0], np.cumsum(cost)])
-    return curve.sums[level]
 
 
 def fit(
@@ -128,12 +52,14 @@ def fit(
     prior: tuple[float, float] | None = None,
     earliest_s: float | None = None,
     around: tuple[float, float] | None = None,
+    beat: float | None = None,
 ) -> Fit:
     """Place ``curves`` on the clock of ``shape``.
 
     ``step_s`` is the sample interval, which bounds what can be told. ``prior`` is an expected offset and its spread,
     where another clock tells one. ``earliest_s``: the run starts no earlier than this on the clock of the curves; of
-    several places that fit, the first is then meant. ``around``: an offset and how far from it to look.
+    several places that fit, the first is then meant. ``around``: an offset and how far from it to look. ``beat``: a cost
+    that must be beaten; what cannot is given up early.
     """
     import numpy as np
 
@@ -148,18 +74,26 @@ def fit(
         return Fit(refused="its times are not numbers")
     coarse = np.linspace(low, high, max(16, min(COARSE, int((high - low) / step_s * 3))))
     limit = None if earliest_s is None else shape.start - earliest_s + step_s / 2
-    first = _weighed(curves, shape, coarse, prior, limit)
+    many = len(coarse) >= COARSE
+    costs = Costs(curves, shape)
+    first = _weighed(costs, coarse, prior, limit, roughly=many)
     usual = first[first < NEVER]
     if not len(usual):
         return Fit(refused="its curves and the run cannot meet")
-    grid, cost, width = _near_edges(coarse, edge_offsets(curves, shape), low, high), first, high - low
-    width /= max(len(coarse) - 1, 1)
-    if len(grid) > len(coarse):
-        cost = _weighed(curves, shape, grid, prior, limit)
+    grid, cost, width = coarse, first, (high - low) / max(len(coarse) - 1, 1)
+    if many:
+        # Too coarse for the run to show: offsets that bring edges of both together are tried, too.
+        edges = edge_offsets(curves, shape)
+        edges = np.unique(edges[(edges >= low) & (edges <= high)])
+        grid = np.concatenate([grid, edges])
+        cost = np.concatenate([cost, _weighed(costs, edges, prior, limit)])
+        if beat is not None and float(cost.min()) > HOPELESS * beat + UNCOVERED:
+            return Fit(refused="it explains less than another interval")
     for _ in range(MOST_ROUNDS):
         grid, width = _finer(grid, cost, width)
-        cost = _weighed(curves, shape, grid, prior, limit)
-        if width <= step_s / 6:
+        cost = _weighed(costs, grid, prior, limit)
+        # So many places left mean that none stands out, however closely they are looked at.
+        if width <= step_s / 6 or len(grid) > FINE:
             break
     if limit is not None:
         cost = _first_place(grid, cost, max(4 * step_s, 2.0))
@@ -178,14 +112,6 @@ def _first_place(grid: Array, cost: Array, apart_s: float) -> Array:
     gaps = np.flatnonzero(good[:-1] - good[1:] > apart_s)
     last = good[gaps[0]] if len(gaps) else good[-1]
     return np.where(grid >= last - apart_s / 2, cost, cost + NEVER)
-
-
-def _near_edges(coarse: Array, edges: Array, low: float, high: float) -> Array:
-    """``coarse`` and, where it is too coarse for the run to show, the offsets that bring edges of both together."""
-    import numpy as np
-
-    edges = edges[(edges >= low) & (edges <= high)]
-    return np.unique(np.concatenate([coarse, edges])) if len(coarse) >= COARSE else coarse
 
 
 def edge_offsets(curves: list[Curve], shape: Shape) -> Array:
@@ -219,13 +145,13 @@ def _finer(grid: Array, cost: Array, width: float) -> tuple[Array, float]:
 
 
 def _weighed(
-    curves: list[Curve], shape: Shape, offsets: Array, prior: tuple[float, float] | None, limit: float | None
+    costs: Costs, offsets: Array, prior: tuple[float, float] | None, limit: float | None, *, roughly: bool = False
 ) -> Array:
     import numpy as np
 
-    cost = TEMPER * costs(curves, shape, offsets)
+    cost = TEMPER * costs(offsets, roughly=roughly)
     # Captures are mostly begun before the run and ended after it: what they leave out of it makes a place less likely.
-    unseen = _uncovered(curves, shape, offsets)
+    unseen = costs.uncovered(offsets)
     cost = cost + UNCOVERED * unseen + NEVER * (unseen > 0.85)
     if prior is not None:
         cost = cost + np.minimum(0.5 * ((offsets - prior[0]) / prior[1]) ** 2, PRIOR)

@@ -48,6 +48,7 @@ def half_spans(run: Run, kind: str) -> list[Span]:
 
 def between(capture: Capture, spans: list[Span], slack_s: float = 0.0) -> pl.DataFrame | None:
     """Rows of ``capture`` inside ``spans`` of the common axis, None when the capture cannot be placed."""
+    import numpy as np
     import polars as pl
 
     frame, offset = capture.frame, capture.clock.offset_s
@@ -55,10 +56,12 @@ def between(capture: Capture, spans: list[Span], slack_s: float = 0.0) -> pl.Dat
         return None
     if (capture.clock.error_s or 0.0) > MAX_ERROR_S or frame["t_s"].null_count() == frame.height:
         return None
-    inside = pl.lit(False)
-    for start, end in spans:
-        inside = inside | pl.col("t_s").is_between(start - offset - slack_s, end - offset + slack_s)
-    return frame.filter(inside)
+    edges = np.array(sorted(spans))
+    starts, ends = edges[:, 0] - offset - slack_s, np.maximum.accumulate(edges[:, 1] - offset + slack_s)
+    t = frame["t_s"].to_numpy()
+    last = np.searchsorted(starts, t, side="right") - 1
+    # A row lies inside when any span that begins at or before it has not ended; unknown times are nan and lie nowhere.
+    return frame.filter(pl.Series((last >= 0) & (t <= ends[last])))
 
 
 def rows_of(capture: Capture) -> pl.DataFrame | None:
