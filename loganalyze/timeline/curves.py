@@ -66,7 +66,8 @@ class Curve:
 
         step = float(self.t[1] - self.t[0]) if len(self.t) > 1 else 0.0
         if step <= 0 or not self.regular:
-            return np.searchsorted(self.t, np.subtract.outer(times, offsets), side="left")
+            found: np.ndarray[Any, np.dtype[np.intp]] = np.searchsorted(self.t, np.subtract.outer(times, offsets))
+            return found
         at = np.subtract.outer((times - self.t[0]) / step - 1e-9, offsets / step)
         return np.ceil(at, out=at).astype(np.intp)
 
