@@ -66,10 +66,10 @@ class Curve:
 
         step = float(self.t[1] - self.t[0]) if len(self.t) > 1 else 0.0
         if step <= 0 or not self.regular:
-            found: np.ndarray[Any, np.dtype[np.intp]] = np.searchsorted(self.t, np.subtract.outer(times, offsets))
-            return found
-        at = np.subtract.outer((times - self.t[0]) / step - 1e-9, offsets / step)
-        return np.ceil(at, out=at).astype(np.intp)
+            return np.searchsorted(self.t, np.subtract.outer(times, offsets))
+        at: Array = np.subtract.outer((times - self.t[0]) / step - 1e-9, offsets / step)
+        rows: np.ndarray[Any, np.dtype[np.intp]] = np.ceil(at).astype(np.intp)
+        return rows
 
     @property
     def regular(self) -> bool:
