@@ -21,8 +21,9 @@ class BlockReader:
     counts these). ``ended_line`` tells whether the text so far ends with a line end.
     """
 
-    def __init__(self, source: Filler) -> None:
-        self.buffer = bytearray(LINE_BYTES + 2 * READ_BYTES)
+    def __init__(self, source: Filler, size: int = LINE_BYTES + 2 * READ_BYTES) -> None:
+        """``size`` of the buffer; less than the usual where the source is known to be shorter."""
+        self.buffer = bytearray(size)
         self.view = memoryview(self.buffer)
         self.end = 0
         self.cuts = 0

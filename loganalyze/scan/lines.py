@@ -41,7 +41,7 @@ class Scanner:
     def __init__(self, opened: Opened, finder: Finder | None, unwrapper: Unwrapper) -> None:
         self.source = opened.source
         self.delivered = 0
-        self._reader = BlockReader(opened)
+        self._reader = BlockReader(opened, len(opened.head) + 1) if opened.whole else BlockReader(opened)
         self._finder = finder
         self._unwrapper = unwrapper
         self._every = finder is None or unwrapper.modes.every_line

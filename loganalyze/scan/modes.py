@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 
 from loganalyze.scan.wrappers.bare import CLOCK, EPOCH, SECONDS
@@ -19,6 +20,7 @@ _DIFF_HEADS = (b"diff ", b"index ", b"--- ", b"+++ ", b"@@", b"\\ No newline")
 _ESCAPES = Lazy(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
+@lru_cache(maxsize=2)
 def modes_of(head: bytes, whole: bool = False) -> Modes:
     """Modes of a source that begins with ``head``; ``whole`` when nothing follows (else its last line is left out)."""
     modes = Modes()

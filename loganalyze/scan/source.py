@@ -41,10 +41,10 @@ class Opened:
         self.source = Source(path=path, mtime_s=raw.mtime_s)
         begin, feed, ended = _unpacked(raw, path, self.source.notes)
         self._decoder = Decoder(feed, begin, ended)
+        self.whole = False
+        """True when ``head`` is all there is."""
         self._front = self._read_head()
         self.head = bytes(self._front)
-        self.whole = len(self.head) < HEAD_BYTES
-        """True when ``head`` is all there is."""
 
     def fill(self, buffer: bytearray, view: memoryview, at: int, room: int) -> int:
         """Put up to ``room`` decoded bytes at ``buffer[at:]``; 0 at the end. ``view`` is a view of ``buffer``."""
@@ -76,6 +76,7 @@ class Opened:
         while count < HEAD_BYTES - 256:
             got = self._decoder.fill(buffer, view, count, HEAD_BYTES - count)
             if not got:
+                self.whole = True
                 break
             count += got
         return view[:count]
