@@ -68,7 +68,8 @@ def generate(folder: Path, rows: int) -> None:
         files["plain_dmon"].write(f"{epoch},0,{watts:.0f},{temp},0,{busy},{memory},0,0,0,0,10501,{clock},{used},31\n")
         if i % 21 == 0:
             files["vmstat"].write(VMSTAT_HEADER + "\n")
-        row = (3, 0, used, 20492496 - used, 32312, 3692984, busy, memory, 1446, 3510, 341, 490, 57, 7, 35, 0, 1)
+        # Kernels count memory in pages of 4 KiB.
+        row = (3, 0, 4 * used, 20492496 - 4 * used, 32312, 3692984, busy, memory, 1446, 3510, 341, 490, 57, 7, 35, 0, 1)
         files["vmstat"].write(
             "{:2d} {:2d} {:6d} {:6d} {:6d} {:6d} {:4d} {:4d} {:5d} {:5d} {:4d} {:4d} {:2d} {:2d} {:2d} {:2d} {:2d}".format(
                 *row

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    Numbers = npt.NDArray[Any]
+
 _TAB = bytes.maketrans(b"\t\r\0", b"  ?")
 _STAMP = bytes.maketrans(b"\t\r-:\0", b"    ?")
 EXTRA = "_extra"
@@ -74,9 +76,15 @@ def line_bounds(data: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int6
 
 def epochs(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Seconds since 1970 of columns ``year month day hour minute second``; nan where they are no date."""
+    return epoch_of(*(frame[n].to_numpy() for n in STAMP))
+
+
+def epoch_of(
+    year: Numbers, month: Numbers, day: Numbers, hour: Numbers, minute: Numbers, second: Numbers
+) -> npt.NDArray[np.float64]:
+    """Seconds since 1970 of dates and times; nan where they are none."""
     import numpy as np
 
-    year, month, day, hour, minute, second = (frame[n].to_numpy() for n in STAMP)
     early = month <= 2
     y = year - early
     m = month + np.where(early, 9, -3)

@@ -173,7 +173,7 @@ class _Reader:
         if rescued:
             frame = pl.concat([frame, _rows(rescued)], how="diagonal_relaxed").sort("line")
         if len(frame):
-            series.frames.append(frame)
+            series.add(frame)
         series.since_header += end - begin
 
     def _cut_line(self, line: bytes, number: int) -> None:
@@ -188,7 +188,7 @@ class _Reader:
             return
         row = read_row(line, series.fields, whole=True)
         if row is not None:
-            series.frames.append(_rows([{"line": number, **row}]))
+            series.add(_rows([{"line": number, **row}]))
             return
         series.notes.append(f"line {number} is cut off at the end of the file: row dropped")
         self.segment.reject(number, line)

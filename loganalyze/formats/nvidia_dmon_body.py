@@ -78,7 +78,7 @@ class _Reader:
         if table is not None and row is not None:
             from loganalyze.formats.nvidia_dmon_matrix import frame_of_rows
 
-            table.frames.append(frame_of_rows([{"line": number, **row}], table))
+            table.add(frame_of_rows([{"line": number, **row}], table))
             return
         if table is not None:
             table.notes.append(f"line {number} is cut off at the end of the file: row dropped")
@@ -112,9 +112,9 @@ class _Reader:
         parsed = done if done is not None else parse_rows(data, table)
         rows = [r for at, line in parsed.odd if (r := self._odd(first + at, line, table)) is not None]
         if rows:
-            table.frames.append(frame_of_rows(rows, table))
+            table.add(frame_of_rows(rows, table))
         if len(parsed.frame):
-            table.frames.append(numbered(parsed, first))
+            table.add(numbered(parsed, first))
         self.line += parsed.lines
 
     def _no_table(self, number: int, line: bytes) -> None:

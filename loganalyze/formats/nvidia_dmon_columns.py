@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Header name -> (frame column, is a number with decimals).
 METRICS: dict[str, str] = {
@@ -50,6 +53,17 @@ class Table:
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     named: bool = True
+    zero_s: float | None = None
+    """Epoch seconds from which ``t_s`` of the frames counts."""
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Keep rows; their ``_epoch`` becomes ``t_s`` at once, for whole columns are large."""
+        if "_epoch" in frame.columns:
+            epoch = frame.drop_in_place("_epoch")
+            if self.zero_s is None and epoch.null_count() < len(epoch):
+                self.zero_s = float(epoch.drop_nulls()[0])
+            frame.insert_column(0, (epoch - (self.zero_s or 0.0)).alias("t_s"))
+        self.frames.append(frame)
 
     @property
     def targets(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.capture import wrapper_times
+from loganalyze.formats.matrix import stacked
 from loganalyze.formats.nvidia_dmon_columns import Table
 from loganalyze.formats.nvidia_ticks import ticks
 from loganalyze.model.records import Capture, Clock
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from loganalyze.formats.capture import Segment
 
 DEFAULT_INTERVAL_S = 1.0
-_FLOATS = ("power_w",)
 
 
 def finish(table: Table, segment: Segment) -> Capture | None:
@@ -24,18 +24,16 @@ def finish(table: Table, segment: Segment) -> Capture | None:
 
     if not table.frames:
         return None
-    frame = pl.concat(table.frames, how="diagonal", rechunk=False)
-    table.frames.clear()
+    frame = stacked(table.frames)
     if not frame["line"].is_sorted():
         frame = frame.sort("line")
     facts: dict[str, Any] = {}
-    clock, t_s = dmon_clock(frame, segment, facts)
-    frame = frame.drop("_day", "_s", strict=False).with_columns(t_s.alias("t_s"))
-    if "device" not in frame.columns:
-        frame = frame.with_columns(device=pl.lit(None, dtype=pl.Int32))
-    frame = frame.with_columns(ticks(frame), *[pl.col(c).cast(pl.Float32) for c in _FLOATS if c in frame.columns])
-    lead = ["t_s", "row", "line", "device"]
-    frame = frame.select(*lead, *[c for c in frame.columns if c not in lead])
+    clock, t_s = dmon_clock(frame, table, segment, facts)
+    device = frame["device"] if "device" in frame.columns else pl.repeat(None, frame.height, dtype=pl.Int32, eager=True)
+    known = {"t_s": t_s, "line": frame["line"], "device": device}
+    metrics = [c for c in frame.get_columns() if c.name not in (*known, "_day", "_s")]
+    row = ticks(device, t_s)
+    frame = pl.DataFrame([known["t_s"].alias("t_s"), row, known["line"], device.alias("device"), *metrics])
     notes = list(table.notes)
     notes += [f"{n} x - in {c}" for c in frame.columns[4:] if (n := frame[c].null_count())]
     if not table.named:
@@ -53,21 +51,19 @@ def finish(table: Table, segment: Segment) -> Capture | None:
     )
 
 
-def dmon_clock(frame: pl.DataFrame, segment: Segment, facts: dict[str, Any]) -> tuple[Clock, pl.Series]:
-    """Clock of dmon or pmon rows from ``_day`` (YYYYMMDD) and ``_s`` (seconds of the day), the wrapper, or the interval.
+def dmon_clock(frame: pl.DataFrame, table: Table, segment: Segment, facts: dict[str, Any]) -> tuple[Clock, pl.Series]:
+    """Clock and ``t_s`` of dmon rows: from their stamps, the wrapper, or the interval.
 
     A time without a date makes a relative clock; ``facts["first_time_of_day_s"]`` tells where its zero lies in a day.
     """
     import polars as pl
 
-    nothing = pl.Series("t_s", [None] * len(frame), dtype=pl.Float64)
-    if "_s" in frame.columns and "_day" in frame.columns:
-        epoch = _midnights(frame["_day"]) + frame["_s"].cast(pl.Int64)
-        known = epoch.drop_nulls()
-        if len(known):
-            zero = int(known[0])
-            clock = Clock("absolute", first_epoch_s=float(zero), resolution_s=1.0, interval_s=segment.interval_s)
-            return clock, (epoch - zero).cast(pl.Float64)
+    if table.zero_s is not None:
+        # The first row may have been read after others.
+        first = float(frame["t_s"].drop_nulls()[0])
+        zero = table.zero_s + first
+        clock = Clock("absolute", first_epoch_s=zero, resolution_s=1.0, interval_s=segment.interval_s)
+        return clock, frame["t_s"] - first if first else frame["t_s"]
     if "_s" in frame.columns:
         seconds = frame["_s"].cast(pl.Int64)
         # A fall by more than half a day is midnight, a smaller one a clock set back.
@@ -81,13 +77,5 @@ def dmon_clock(frame: pl.DataFrame, segment: Segment, facts: dict[str, Any]) -> 
     facts["default_interval_s"] = DEFAULT_INTERVAL_S
     if "_day" in frame.columns:
         facts["date"] = str(frame["_day"][0])
+    nothing = pl.repeat(None, len(frame), dtype=pl.Float64, eager=True)
     return Clock("interval" if segment.interval_s else "none", interval_s=segment.interval_s), nothing
-
-
-def _midnights(day: pl.Series) -> pl.Series:
-    """Epoch seconds of the days ``YYYYMMDD``, null where there is no such day; each run of one day is parsed once."""
-    import polars as pl
-
-    changed = (day != day.shift(1)).fill_null(True)
-    dates = day.filter(changed).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-    return (dates.cast(pl.Int64) * 86400).gather(changed.cast(pl.UInt32).cum_sum() - 1)

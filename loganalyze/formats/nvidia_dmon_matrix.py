@@ -1,9 +1,4 @@
-"""Rows of one length as a byte matrix.
-
-dmon pads every number on its left, so rows of one length have their cells at the same places, and a number is a handful of
-columns of the matrix: reading these column by column takes half the time of any splitting at blanks. A row with anything
-but right-aligned digits or ``-`` in its cells, or of another length (an overflow, a cut), goes back to the caller.
-"""
+"""Rows of dmon by the byte matrix; a row that does not fit goes back to the caller."""
 
 from __future__ import annotations
 
@@ -11,6 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.formats.matrix import (
+    BLANK,
+    COLON,
+    COMMA,
+    FLIP,
+    MAX_DIGITS,
+    NEWLINE,
+    digits,
+    narrow,
+    number,
+    rows_at,
+    turned,
+)
 from loganalyze.formats.nvidia_dmon_columns import Table
 
 if TYPE_CHECKING:
@@ -18,15 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-BLANK, COMMA, DASH, HASH, COLON, NEWLINE = b" ,-#:\n"
-# Codes of bytes: digits are themselves, so that the low four bits of blank and digit are the digit's value.
-_BLANK, _DASH, _END, _COLON, _OTHER = 16, 32, 48, 64, 255
-_CODE_OF = {BLANK: _BLANK, DASH: _DASH, COMMA: _END, NEWLINE: _END, COLON: _COLON, **{48 + d: d for d in range(10)}}
-_CODES = bytes(_CODE_OF.get(b, _OTHER) for b in range(256))
-# Rows turned at a time: this many fit a first-level cache.
-STRIPE = 512
-# More digits do not fit 32 bits; no figure of dmon has them.
-MAX_DIGITS = 9
+_HASH = ord("#") ^ FLIP
 
 
 @dataclass(slots=True)
@@ -41,11 +41,12 @@ class Parsed:
 
 
 def parse_rows(data: bytes, table: Table) -> Parsed:
-    """Columns of the regular rows: the table's targets, ``_day`` and ``_s`` from stamps. Known headers are left out."""
+    """Columns of the regular rows: the table's targets and stamps (``_stamps``). Known headers are left out."""
     import numpy as np
     import polars as pl
 
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE)
+    text = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(text == 10)
     begins = np.empty_like(ends)
     begins[:1], begins[1:] = 0, ends[:-1] + 1
     template = _template(data, begins, ends, table)
@@ -56,27 +57,27 @@ def parse_rows(data: bytes, table: Table) -> Parsed:
     width = len(template) + 1
     sizes = ends - begins + 1
     regular = sizes == width
-    rows = data if regular.all() else np.frombuffer(data, np.uint8)[np.repeat(regular, sizes)].tobytes()
-    columns, good = _columns(rows, template, table)
+    codes = rows_at(text, begins[regular], width)
+    columns, good = _columns(codes, template, table)
     numbers = np.flatnonzero(regular)
-    frame = pl.DataFrame(columns)
-    if not good.all():
-        frame = frame.filter(pl.Series(good))
-    odd = np.concatenate([np.flatnonzero(~regular), numbers[~good & ~_known(rows, width, table)]])
+    chosen = slice(None) if good.all() else good
+    named = [_series(name, values[chosen], absent, chosen) for name, values, absent in columns if name[0] != "_"]
+    clock = {name: values[chosen] for name, values, _ in columns if name[0] == "_"}
+    frame = pl.DataFrame(named + stamps(clock))
+    odd = np.concatenate([np.flatnonzero(~regular), numbers[~good & ~_known(codes, table)]])
     rest = [(i, data[begins[i] : ends[i]]) for i in np.sort(odd).tolist()]
     return Parsed(table, frame, numbers[good], rest, len(ends))
 
 
-def _known(rows: bytes, width: int, table: Table) -> NDArray[np.bool_]:
+def _known(codes: NDArray[np.uint8], table: Table) -> NDArray[np.bool_]:
     """Rows that are headers of the table: these repeat every screenful and need no look one by one."""
     import numpy as np
 
-    matrix = np.frombuffer(rows, np.uint8).reshape(-1, width)
-    found = np.zeros(len(matrix), dtype=bool)
-    heads = np.flatnonzero(matrix[:, 0] == HASH)
+    found = np.zeros(len(codes), dtype=bool)
+    heads = np.flatnonzero(codes[:, 0] == _HASH)
     for line in table.known if len(heads) else ():
-        if len(line) == width - 1:
-            found[heads] |= (matrix[heads, :-1] == np.frombuffer(line, np.uint8)).all(axis=1)
+        if len(line) == codes.shape[1] - 1:
+            found[heads] |= (codes[heads, :-1] == np.frombuffer(line, np.uint8) ^ np.uint8(FLIP)).all(axis=1)
     return found
 
 
@@ -88,16 +89,35 @@ def numbered(parsed: Parsed, first: int) -> pl.DataFrame:
 
 
 def frame_of_rows(rows: list[dict[str, Any]], table: Table) -> pl.DataFrame:
-    """Frame of rows read one by one (``nvidia_dmon_body.read_row``), with the columns that ``read_matrix`` gives."""
+    """Frame of rows read one by one (``nvidia_dmon_body.read_row``), with the columns that ``parse_rows`` gives."""
+    import numpy as np
     import polars as pl
 
     columns = [pl.Series("line", [r["line"] for r in rows], dtype=pl.UInt32)]
     columns += [pl.Series(n, [r[n] for r in rows], dtype=pl.Int32) for n in table.targets]
+    clock = {}
     if "date" in table.columns:
-        columns.append(pl.Series("_day", [int(r["date"]) for r in rows], dtype=pl.Int32))
+        clock["_day"] = np.array([int(r["date"]) for r in rows], np.int32)
     if "time" in table.columns:
-        columns.append(pl.Series("_s", [_seconds(r["time"]) for r in rows], dtype=pl.Int32))
-    return pl.DataFrame(columns)
+        clock["_s"] = np.array([_seconds(r["time"]) for r in rows], np.int32)
+    return pl.DataFrame(columns + stamps(clock))
+
+
+def stamps(clock: dict[str, NDArray[np.int32]]) -> list[pl.Series]:
+    """``_epoch`` (seconds, null where ``_day`` is none) of ``_day`` (YYYYMMDD) and ``_s`` (of the day); else what is there."""
+    import numpy as np
+    import polars as pl
+
+    if len(clock) < 2 or not len(clock["_day"]):
+        kinds = {"_day": pl.Int32, "_s": pl.Int32} if len(clock) < 2 else {"_epoch": pl.Float64}
+        return [pl.Series(n, clock.get(n, ()), dtype=kind) for n, kind in kinds.items() if n in clock or n == "_epoch"]
+    days = clock["_day"]
+    begins = np.concatenate([[0], np.flatnonzero(days[1:] != days[:-1]) + 1])
+    # A run of one day is parsed once.
+    dates = pl.Series(days[begins]).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+    midnights = (dates.cast(pl.Float64) * 86400).to_numpy()
+    times = np.repeat(midnights, np.diff(begins, append=len(days))) + clock["_s"]
+    return [pl.Series("_epoch", times, nan_to_null=True)]
 
 
 def _seconds(text: str) -> int:
@@ -116,35 +136,39 @@ def _template(data: bytes, begins: Any, ends: Any, table: Table) -> bytes | None
     return None
 
 
-def _columns(rows: bytes, template: bytes, table: Table) -> tuple[list[pl.Series], NDArray[np.bool_]]:
-    """Values of the wanted cells of equal rows, and which rows hold nothing else in them."""
+def _columns(
+    codes: NDArray[np.uint8], template: bytes, table: Table
+) -> tuple[list[tuple[str, NDArray[np.int32], NDArray[np.bool_] | None]], NDArray[np.bool_]]:
+    """Name, values and absence of the wanted cells of equal rows, and which rows hold nothing else in them."""
     import numpy as np
 
-    width = len(template) + 1
-    codes = np.frombuffer(rows.translate(_CODES), np.uint8).reshape(-1, width)
     cells = _cells(template, table)
     behind = [m.end() for m in re.finditer(rb"[^\s,]+", template)]
     colons = [m.start() for m in re.finditer(b":", template)]
     places = np.concatenate([np.arange(begin, end) for begin, end in cells.values()] + [behind, colons]).astype(np.intp)
-    turned = _turned(codes, places)
+    wanted = turned(codes, places)
     at = len(places) - len(behind) - len(colons)
-    gaps = turned[at : at + len(behind)]
-    good = ((gaps == _BLANK) | (gaps == _END)).all(axis=0) & (turned[at + len(behind) :] == _COLON).all(axis=0)
-    columns: list[pl.Series] = []
+    gaps = wanted[at : at + len(behind)]
+    good = ((gaps == BLANK) | (gaps == COMMA) | (gaps == NEWLINE)).all(axis=0)
+    good &= (wanted[at + len(behind) :] == COLON).all(axis=0)
+    columns: list[tuple[str, NDArray[np.int32], NDArray[np.bool_] | None]] = []
     at = 0
     clock: dict[str, NDArray[np.int32]] = {}
     for name, (begin, end) in cells.items():
-        values, absent, fits = _number(turned[at : at + end - begin])
+        cell = wanted[at : at + end - begin]
         at += end - begin
-        if name in ("device", "_day", "_h", "_m", "_sec"):
-            fits = fits & ~absent
-        good &= fits
-        if name in ("_h", "_m", "_sec"):
+        if name in ("_day", "_h", "_m", "_sec"):
+            values, fits = digits(cell)
+            good &= fits
             clock[name] = values
-        else:
-            columns.append(_series(name, values, absent))
-    if clock:
-        columns.append(_series("_s", clock["_h"] * 3600 + clock["_m"] * 60 + clock["_sec"], None))
+            continue
+        values, absent, fits = number(cell)
+        good &= fits & ~absent if name == "device" else fits
+        columns.append((name, values, absent if absent.any() else None))
+    if "_day" in clock:
+        columns.append(("_day", clock["_day"], None))
+    if "_h" in clock:
+        columns.append(("_s", clock["_h"] * 3600 + clock["_m"] * 60 + clock["_sec"], None))
     return columns, good
 
 
@@ -165,50 +189,11 @@ def _cells(template: bytes, table: Table) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _turned(codes: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The wanted columns of ``codes``, each as one run of memory."""
-    import numpy as np
-
-    out = np.empty((len(places), len(codes)), np.uint8)
-    for begin in range(0, len(codes), STRIPE):
-        out[:, begin : begin + STRIPE] = codes[begin : begin + STRIPE].T[places]
-    return out
-
-
-def _number(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Value of a right-aligned cell whose places are the rows of ``codes``; where it is ``-``; where it is either."""
-    import numpy as np
-
-    last = codes[-1]
-    values = (last & 15).astype(np.int32)
-    absent = last == _DASH
-    fits = (last < 10) | absent
-    if len(codes) > MAX_DIGITS:
-        fits &= codes[0] == _BLANK
-    scale = 1
-    for place in range(len(codes) - 2, len(codes) - MAX_DIGITS - 1 if len(codes) > MAX_DIGITS else -1, -1):
-        code = codes[place]
-        scale *= 10
-        blank = code == _BLANK
-        if blank.all():
-            # Nothing stands further left in any row unless a blank splits a number, which the check finds.
-            if (codes[:place] == _BLANK).all():
-                break
-            fits &= ~(codes[:place] < 10).any(axis=0)
-            continue
-        values += (code & 15) * np.int32(scale)
-        inner = codes[place + 1]
-        # A digit has a digit on its right; in front of "-" stand blanks.
-        fits &= blank | ((code < 10) & (inner < 10))
-    values[absent] = 0
-    return values, absent, fits
-
-
-def _series(name: str, values: NDArray[np.int32], absent: NDArray[np.bool_] | None) -> pl.Series:
-    """Column with nulls where a cell is missing."""
+def _series(name: str, values: NDArray[np.int32], absent: NDArray[np.bool_] | None, chosen: Any) -> pl.Series:
+    """Column of the ``chosen`` rows, with nulls where a cell is missing."""
     import polars as pl
 
-    series = pl.Series(name, values, dtype=pl.Int32)
-    if absent is None or not absent.any():
+    series = pl.Series(name, narrow(values))
+    if absent is None or not (absent := absent[chosen]).any():
         return series
-    return pl.select(pl.when(~pl.Series(absent)).then(series).alias(name)).to_series()
+    return series.set(pl.Series(absent), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loganalyze.formats.capture import wrapper_times
+from loganalyze.formats.matrix import stacked
 from loganalyze.formats.nvidia_interleave import cards_by_gaps, cards_by_levels
 from loganalyze.formats.nvidia_types import IDENTITY, TIME, Series
 from loganalyze.model.records import Capture, Clock, Device
@@ -23,22 +24,20 @@ def finish(series: Series, segment: Segment) -> Capture | None:
         if series.headers:
             segment.source.notes.append("header without rows")
         return None
-    frame = pl.concat(series.frames, how="diagonal_relaxed", rechunk=False)
-    series.frames.clear()
-    frame = _join_flags(frame)
+    frame = _join_flags(stacked(series.frames))
     notes = [*series.notes, *_missing_notes(series)]
     frame, names = _cards(frame, series, notes)
-    clock, frame = _clock(frame, segment)
-    frame = frame.with_columns(row=ticks(frame)).select(
-        "t_s", "row", "line", "device", *[c for c in frame.columns if c not in ("t_s", "line", "device")]
-    )
+    clock, t_s = _clock(frame, series, segment)
+    row = ticks(frame["device"], t_s)
+    metrics = [c for c in frame.get_columns() if c.name not in ("t_s", "line", "device")]
+    frame = pl.DataFrame([t_s.alias("t_s"), row, frame["line"], frame["device"], *metrics])
     if series.headers > 1:
         notes.append(f"header printed {series.headers} times")
     return Capture(
         kind="gpu",
         format="nvidia_smi_csv",
         source=segment.source,
-        frame=_narrow(frame),
+        frame=frame,
         devices=[Device(name, index=i, source=segment.source.path) for i, name in sorted(names.items())],
         clock=clock,
         dialect="csv" if series.headers else "csv,noheader",
@@ -54,6 +53,8 @@ def _join_flags(frame: pl.DataFrame) -> pl.DataFrame:
     for name in frame.columns:
         if "@" in name:
             groups.setdefault(name.split("@")[0], []).append(name)
+    if not groups:
+        return frame
     joined = [pl.max_horizontal(columns).alias(metric) for metric, columns in groups.items()]
     return frame.with_columns(joined).drop([c for columns in groups.values() for c in columns])
 
@@ -89,29 +90,29 @@ def _cards(frame: pl.DataFrame, series: Series, notes: list[str]) -> tuple[pl.Da
 
 
 def _unlabelled(frame: pl.DataFrame) -> tuple[int, str]:
-    if TIME in frame.columns:
-        return cards_by_gaps(frame[TIME]), "gaps between stamps"
+    import polars as pl
+
+    if "t_s" in frame.columns:
+        return cards_by_gaps((frame["t_s"] * 1000).round().cast(pl.Int64)), "gaps between stamps"
     return cards_by_levels(frame), "their interleaved levels"
 
 
-def _clock(frame: pl.DataFrame, segment: Segment) -> tuple[Clock, pl.DataFrame]:
-    """Clock of the rows: their own stamps, else the wrapper's, else the interval asked for, else none."""
+def _clock(frame: pl.DataFrame, series: Series, segment: Segment) -> tuple[Clock, pl.Series]:
+    """Clock and ``t_s`` of the rows: their own stamps, else the wrapper's, else the interval asked for, else none."""
     import polars as pl
 
-    own = frame[TIME].drop_nulls() if TIME in frame.columns else None
-    if own is not None and len(own):
-        zero = int(own[0])
-        clock = Clock("absolute", first_epoch_s=zero / 1000, resolution_s=0.001, interval_s=segment.interval_s)
-        zone = _outer_zone(segment, frame, zero / 1000)
+    if series.zero_ms is not None:
+        zero = series.zero_ms / 1000
+        clock = Clock("absolute", first_epoch_s=zero, resolution_s=0.001, interval_s=segment.interval_s)
+        zone = _outer_zone(segment, frame, zero)
         if zone is not None:
             clock.zone, clock.anchor = zone
-        return clock, frame.with_columns(t_s=(pl.col(TIME) - zero) / 1000.0).drop(TIME)
-    frame = frame.drop(TIME, strict=False)
+        return clock, frame["t_s"]
     outer = wrapper_times(segment, frame["line"].to_list()) if segment.stamps is not None else None
     if outer is not None:
-        return outer[0], frame.with_columns(t_s=pl.Series(outer[1], dtype=pl.Float64))
+        return outer[0], pl.Series(outer[1], dtype=pl.Float64)
     clock = Clock("interval" if segment.interval_s else "none", interval_s=segment.interval_s)
-    return clock, frame.with_columns(t_s=pl.lit(None, dtype=pl.Float64))
+    return clock, pl.repeat(None, frame.height, dtype=pl.Float64, eager=True)
 
 
 def _outer_zone(segment: Segment, frame: pl.DataFrame, first: float) -> tuple[str, str] | None:
@@ -132,29 +133,16 @@ def _outer_zone(segment: Segment, frame: pl.DataFrame, first: float) -> tuple[st
     return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}", "zone of the wrapper's stamp"
 
 
-def ticks(frame: pl.DataFrame) -> pl.Series:
+def ticks(device: pl.Series, t_s: pl.Series) -> pl.Series:
     """0-based tick of each row: another begins when the card number does not rise, or after half an interval."""
     import polars as pl
 
-    device = frame["device"]
     if device.min() == device.max() and device.null_count() in (0, len(device)):
-        return pl.int_range(0, len(frame), dtype=pl.UInt32, eager=True).alias("row")
+        return pl.int_range(0, len(device), dtype=pl.UInt32, eager=True).alias("row")
     begins = (device <= device.shift(1)).fill_null(False)
-    if frame["t_s"].null_count() == 0:
-        steps = frame.filter(pl.col("device") == device[0])["t_s"].diff().drop_nulls()
+    if t_s.null_count() == 0:
+        steps = t_s.filter(device == device[0]).diff().drop_nulls()
         typical = steps.median()
         if isinstance(typical, float) and typical > 0:
-            begins = begins | (frame["t_s"].diff() > typical / 2).fill_null(False)
+            begins = begins | (t_s.diff() > typical / 2).fill_null(False)
     return begins.cum_sum().cast(pl.UInt32).alias("row")
-
-
-def _narrow(frame: pl.DataFrame) -> pl.DataFrame:
-    """Back to 32 bits where a rescued row had widened a column."""
-    import polars as pl
-
-    casts = {
-        n: pl.Int32 if t == pl.Int64 else pl.Float32 for n, t in frame.schema.items() if t in (pl.Int64, pl.Float64)
-    }
-    casts.pop("t_s", None)
-    casts.pop("pid", None)
-    return frame.with_columns(pl.col(n).cast(t, strict=False) for n, t in casts.items()) if casts else frame

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from loganalyze.formats.matrix import narrowed
 from loganalyze.formats.nvidia_fast import clean, read_clean, suits
 from loganalyze.formats.nvidia_fields import METRIC_OF, Field
 from loganalyze.formats.nvidia_row import MISSING, fit, is_missing, split_cells
@@ -32,6 +33,17 @@ class Series:
     names: dict[str, str] = field(default_factory=dict)
     """Card name by index, id or ``""``."""
     since_header: int = 0
+    zero_ms: int | None = None
+    """Epoch milliseconds from which ``t_s`` of the frames counts."""
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Keep rows in narrow types, with ``t_s`` for their stamps: whole columns are large."""
+        import polars as pl
+
+        if TIME in frame.columns and self.zero_ms is None and frame[TIME].null_count() < frame.height:
+            self.zero_ms = int(frame[TIME].drop_nulls()[0])
+        seconds = [((c - (self.zero_ms or 0)) / 1000.0).alias("t_s") for c in frame.get_columns() if c.name == TIME]
+        self.frames.append(pl.DataFrame(seconds + [narrowed(c) for c in frame.get_columns() if c.name != TIME]))
 
     @property
     def stamped(self) -> bool:

@@ -21,6 +21,7 @@ NAME = "vmstat"
 KIND: CaptureKind = "host"
 GRAMMARS = ("vmstat",)
 BULK = True
+COUNTS = True
 
 _ROW = re.compile(rb"[ \t]*(?:\d{1,19}[ \t]+){14,23}\d[\d:\- \tA-Za-z]*\Z")
 _ACTIVE = ("inact", "inakt", "inakt.", "inac", "inativ", "inativo", "inactivo")

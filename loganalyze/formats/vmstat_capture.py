@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from loganalyze.formats.capture import Segment, dtype_of, wrapper_times
+from loganalyze.formats.capture import Segment, wrapper_times
+from loganalyze.formats.matrix import stacked
 from loganalyze.formats.vmstat_rows import STAMPED, Part, RowReader
 from loganalyze.formats.zones import offset_seconds, zone_offset
 from loganalyze.model.records import Capture, Clock
@@ -28,6 +29,8 @@ MIB_BELOW = 1 << 20
 BUFFERS_MIB_BELOW = 1 << 12
 # Rows without any change of memory, while interrupts change, that prove the columns frozen (vmstat 4.0.0 to 4.0.2).
 FROZEN_ROWS = 5
+# Rows worked on at a time where a whole column would be copied.
+SLICE = 1 << 18
 MEMORY = ("swpd", "free", "buff", "cache", "inact", "active")
 RENAMED = {
     "r": "procs_running", "b": "procs_blocked", "bi": "block_in_kib_s", "bo": "block_out_kib_s",
@@ -53,8 +56,7 @@ def _joined(parts: list[Part]) -> list[Part]:
         else:
             groups.append([part])
     return [
-        Part(g[0].layout, pl.concat([p.frame for p in g], rechunk=False), [n for p in g for n in p.headers])
-        for g in groups
+        Part(g[0].layout, stacked([p.frame for p in g]), [n for p in g for n in p.headers], g[0].zero_s) for g in groups
     ]
 
 
@@ -68,7 +70,7 @@ def _starts(part: Part) -> list[Part]:
         return [part]
     cuts = part.frame["line"].search_sorted(pl.Series(restarts, dtype=pl.Int64)).to_list()
     edges = [0, *cuts, part.frame.height]
-    return [Part(part.layout, part.frame[a:b]) for a, b in pairwise(edges) if b > a]
+    return [Part(part.layout, part.frame[a:b], zero_s=part.zero_s) for a, b in pairwise(edges) if b > a]
 
 
 def _turn(gaps: list[int]) -> int:
@@ -107,7 +109,7 @@ def _capture(segment: Segment, part: Part) -> Capture:
 
 
 def _dialect(part: Part, unit: str) -> str:
-    options = (" -a" if "active" in part.layout.names else "") + (" -t" if "epoch" in part.frame.columns else "")
+    options = (" -a" if "active" in part.layout.names else "") + (" -t" if "t_s" in part.frame.columns else "")
     return (
         ("procps 4.0.4+" if "gu" in part.layout.names else "vmstat") + options + (f" -S {unit}" if unit != "K" else "")
     )
@@ -126,7 +128,8 @@ def _unit(segment: Segment, frame: pl.DataFrame, notes: list[str]) -> str:
 
 def _guess_unit(frame: pl.DataFrame) -> str:
     columns = [c for c in MEMORY if c in frame.columns]
-    largest = frame.select(pl.sum_horizontal([c for c in columns if c != "swpd"]).max()).item()
+    amounts = [pl.col(c).cast(pl.Int64) for c in columns if c != "swpd"]
+    largest = max(part.select(pl.sum_horizontal(amounts).max()).item() for part in frame.iter_slices(SLICE))
     figures = frame.select(pl.col(columns).head(10_000)).unpivot()["value"]
     figures = figures.filter(figures != 0)
     paged: Any = (figures % 4 == 0).mean()
@@ -151,39 +154,55 @@ def _frozen(frame: pl.DataFrame) -> bool:
 
 def _clock(segment: Segment, part: Part, notes: list[str]) -> tuple[Clock, pl.Series, str | None]:
     frame = part.frame
-    nothing = pl.Series("t_s", [None], dtype=pl.Float64).new_from_index(0, frame.height)
-    if "epoch" in frame.columns:
+    if "t_s" in frame.columns:
         zone, note = zone_offset(part.layout.zone) if part.layout.zone else (None, None)
         if note:
             notes.append(note)
-        epoch = frame["epoch"]
+        t_s = frame["t_s"]
+        first = float(t_s[0])
         clock = Clock("absolute", zone=zone, resolution_s=1.0, interval_s=segment.interval_s)
-        clock.first_epoch_s = epoch[0] - offset_seconds(zone)
-        return clock, (epoch - epoch[0]).alias("t_s"), part.layout.zone
+        clock.first_epoch_s = part.zero_s + first - offset_seconds(zone)
+        return clock, t_s - first if first else t_s, part.layout.zone
     outer = wrapper_times(segment, frame["line"].to_list()) if segment.stamps is not None else None
     if outer is not None:
         return outer[0], pl.Series("t_s", outer[1], dtype=pl.Float64), None
+    nothing = pl.repeat(None, frame.height, dtype=pl.Float64, eager=True)
     return Clock("interval" if segment.interval_s else "none", interval_s=segment.interval_s), nothing, None
 
 
 def _frame(frame: pl.DataFrame, unit: str, frozen: bool, t_s: pl.Series) -> pl.DataFrame:
+    """Columns of a capture; ``frame`` is used up."""
     mib = UNITS[unit]
-    row = pl.int_range(frame.height, dtype=pl.UInt32).alias("row")
-    columns: list[pl.Expr] = [pl.lit(t_s), row, pl.col("line").cast(pl.UInt32)]
-    memory = [(pl.col("swpd") * mib).alias("swap_used_mib"), (pl.col("free") * mib).alias("ram_free_mib")]
+    memory = {"swap_used_mib": ["swpd"], "ram_free_mib": ["free"]}
     if "cache" in frame.columns:
-        memory.append(((pl.col("buff") + pl.col("cache")) * mib).alias("ram_cache_mib"))
-    if frozen:
-        memory = [pl.when(pl.int_range(frame.height) == 0).then(m).alias(m.meta.output_name()) for m in memory]
-    columns += memory
-    columns += [
-        (pl.col("si") * (mib * 1024)).alias("swap_in_kib_s"),
-        (pl.col("so") * (mib * 1024)).alias("swap_out_kib_s"),
-    ]
+        memory["ram_cache_mib"] = ["buff", "cache"]
+    columns = [t_s.alias("t_s"), pl.int_range(frame.height, dtype=pl.UInt32, eager=True).alias("row"), frame["line"]]
+    for name, parts in memory.items():
+        # Taken out, so that the figures as printed and the amounts are not both held.
+        amount = _scaled([frame.drop_in_place(p) for p in parts], mib)
+        if frozen:
+            amount = amount.head(1).extend(pl.repeat(None, frame.height - 1, dtype=amount.dtype, eager=True))
+        columns.append(amount.alias(name))
+    for name, part in (("swap_in_kib_s", "si"), ("swap_out_kib_s", "so")):
+        columns.append((frame[part] if unit == "K" else _scaled([frame[part]], mib * 1024)).alias(name))
     # toybox prints 0 for interrupts it does not count; it is also the one without a steal column.
     blank = "in" if "st" not in frame.columns and frame["in"].max() == 0 else ""
-    columns += [pl.col(c).cast(dtype_of(n)).alias(n) for c, n in RENAMED.items() if c in frame.columns and c != blank]
-    return frame.select(columns)
+    columns += [frame[c].alias(n) for c, n in RENAMED.items() if c in frame.columns and c != blank]
+    return pl.DataFrame(columns)
+
+
+def _scaled(parts: list[pl.Series], factor: float) -> pl.Series:
+    """Sum of whole numbers times ``factor``: 32-bit floats where these hold every value, else 64-bit ones."""
+    pieces = []
+    for begin in range(0, len(parts[0]), SLICE):
+        total = parts[0][begin : begin + SLICE].cast(pl.Int64)
+        for part in parts[1:]:
+            total = total + part[begin : begin + SLICE].cast(pl.Int64)
+        total = total * factor
+        short = total.cast(pl.Float32)
+        pieces.append(short if (short.cast(pl.Float64) == total).all() else total)
+    wide = any(p.dtype == pl.Float64 for p in pieces)
+    return pl.concat([p.cast(pl.Float64) if wide else p for p in pieces], rechunk=False)
 
 
 def _doubt_last_cell(capture: Capture, reader: RowReader) -> None:
