@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from loganalyze.formats.capture import Block, CaptureFormat, Segment
@@ -33,7 +33,7 @@ def sniff(head: bytes, name: str = "") -> str | None:
 
     Lines may carry a wrapper's prefix. ``name`` is the file's name; it never decides.
     """
-    return _sniff_plain(head) or _sniff(_unwrapped(_first_lines(head)))
+    return _sniff_plain(head) or _sniff_wrapped(b"\n".join(_first_lines(head)))
 
 
 @lru_cache(maxsize=1)
@@ -49,20 +49,26 @@ def _first_lines(head: bytes) -> list[bytes]:
     return [x.rstrip(b"\r") for x in lines]
 
 
+def _sniff_wrapped(text: bytes) -> str | None:
+    """``sniff`` behind the prefixes of wrappers, where the first lines have such."""
+    from loganalyze.scan import all_lines, open_source
+
+    with open_source(text) as opened:
+        lines = all_lines(opened)
+        pieces = list(islice((p for p in lines if p.text.strip()), FIRST_LOOK))
+        if not any(p.wrap is not None or p.stamp is not None for p in pieces):
+            return None
+        if not any(format_of(p.text) for p in pieces):
+            return None
+    with open_source(text) as opened:
+        return _sniff([p.text for p in all_lines(opened)])
+
+
 def _sniff(lines: list[bytes]) -> str | None:
-    first = [x for x in lines if x.strip()][:FIRST_LOOK]
-    if share_of_captures(first)[1] == 0:
+    if not any(map(format_of, islice(filter(bytes.strip, lines), FIRST_LOOK))):
         return None
     found, share = share_of_captures(lines)
     return found if share >= SNIFF_SHARE else None
-
-
-def _unwrapped(lines: list[bytes]) -> list[bytes]:
-    from loganalyze.scan import all_lines, open_source
-
-    with open_source(b"\n".join(lines)) as opened:
-        pieces = list(all_lines(opened))
-    return [p.text for p in pieces] if any(p.wrap is not None or p.stamp is not None for p in pieces) else []
 
 
 def read_captures(opened: Opened) -> list[Capture]:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from loganalyze.formats.capture import CaptureFormat, Segment
 from loganalyze.formats.capture_stamps import stamp_line
 from loganalyze.model.records import Clock, Source
+
+if TYPE_CHECKING:
+    from loganalyze.grammar import Matcher
 
 MAX_UNREAD = 50
 # A segment does not go on behind more foreign lines than this.
@@ -59,9 +62,31 @@ def interval_of(command: bytes) -> float | None:
     return None
 
 
+@cache
+def _hints() -> tuple[re.Pattern[bytes], tuple[tuple[CaptureFormat, re.Pattern[bytes]], ...]]:
+    """A pattern of all hints, and the formats that have one with their own."""
+    hints = [(f, re.compile(f.HINT)) for f in capture_formats() if hasattr(f, "HINT")]
+    return re.compile(b"|".join(hint.pattern for _, hint in hints)), tuple(hints)
+
+
+@cache
+def _rules() -> Matcher:
+    """The rules of all capture grammars: a text that none takes costs one look, not one a format."""
+    from loganalyze.grammar import Matcher
+
+    return Matcher(dict.fromkeys(grammar for f in capture_formats() for grammar in f.GRAMMARS))
+
+
 def format_of(line: bytes) -> CaptureFormat | None:
     """The first format that ``line`` starts."""
-    return next((f for f in capture_formats() if f.starts(line)), None)
+    bare = line.strip()
+    rules = _rules()
+    if rules.match(line) is not None or (bare != line and rules.match(bare) is not None):
+        return next((f for f in capture_formats() if f.starts(line)), None)
+    every, hints = _hints()
+    if every.match(line) is None:
+        return None
+    return next((f for f, hint in hints if hint.match(line) is not None and f.starts(line)), None)
 
 
 class Segmenter:

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.nvidia_csv import is_apps_header
-from loganalyze.formats.nvidia_fields import Field, parse_header
+from loganalyze.formats.nvidia_fields import HEADER_HINT, Field, parse_header
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_smi_apps"
 KIND: CaptureKind = "gpu_process"
 GRAMMARS = ("nvidia",)
+HINT = HEADER_HINT + rb"|[^,]*,"
 
 # A row without a header: a process id of two digits or more, a path or program, its memory.
 _ROW = re.compile(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loganalyze.formats.nvidia_fields import Field, parse_header
+from loganalyze.formats.nvidia_fields import HEADER_HINT, Field, parse_header
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_smi_csv"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
+HINT = HEADER_HINT + rb"|[^,]*,"
 BULK = True
 COUNTS = True
 

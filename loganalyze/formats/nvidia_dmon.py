@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_dmon"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
+HINT = rb"\s*#"
 BULK = True
 COUNTS = True
 

@@ -71,6 +71,8 @@ _ALIASES = {
 }
 _CLOCK = re.compile(r"clocks\.(?:current\.|(max)\.)?(sm|mem|memory|gr|graphics|video)$")
 _LONG = {"mem": "memory", "gr": "graphics"}
+# The only or first cell of a header line.
+HEADER_HINT = rb"[\s\x80-\xff]*[A-Za-z][A-Za-z0-9_.]*[\s\x80-\xff]*(?:[\[,]|\Z)"
 _CELL = re.compile(r"^([A-Za-z0-9_.]+)(?: ?\[([^\]]{1,8})\])?$")
 
 

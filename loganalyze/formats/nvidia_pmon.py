@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_pmon"
 KIND: CaptureKind = "gpu_process"
 GRAMMARS = ("nvidia",)
+HINT = rb"\s*#"
 
 _ROW = re.compile(
     rb"^\s*(?:[0-9]{8},?\s+)?(?:[0-9]{2}:[0-9]{2}:[0-9]{2},?\s+)?[0-9]{1,3},?\s+(?:-|[0-9]+),?\s+(?:-|[CGM](?:\+[CGM])*)[\s,]"

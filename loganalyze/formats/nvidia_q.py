@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_smi_q"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
+HINT = rb"\s*="
 
 _TITLE = re.compile(rb"^\s*=+NVSMI LOG=+\s*$")
 _VALUE = re.compile(rb"^( *)([A-Za-z][^:]{0,80}?) {2,}: (.*)$")

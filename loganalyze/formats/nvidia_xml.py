@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = "nvidia_smi_xml"
 KIND: CaptureKind = "gpu"
 GRAMMARS: tuple[str, ...] = ()
+HINT = rb"\s*<"
 
 _START = re.compile(rb"^\s*(?:<\?xml version=\"1\.0\" \?>\s*$|<!DOCTYPE nvidia_smi_log\b|<nvidia_smi_log>)")
 _END = b"</nvidia_smi_log>"

@@ -18,6 +18,7 @@ from loganalyze.model.records import Capture, CaptureKind
 NAME = "sadf"
 KIND: CaptureKind = "host"
 GRAMMARS = ("sysstat",)
+HINT = rb"\s*\{"
 
 _ROW = re.compile(rb"[^;\s]{1,100};-?\d{1,9};(\d[^;]{8,30});[^\n]*\Z")
 _JSON = re.compile(rb'\s*\{\s*"sysstat"\s*:')

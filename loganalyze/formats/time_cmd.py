@@ -17,6 +17,7 @@ from loganalyze.model.records import Capture, CaptureKind
 NAME = "time"
 KIND: CaptureKind = "time"
 GRAMMARS = ("time", "time_lines")
+HINT = rb"\s*(?:__|Days|Hours|Minutes|Seconds|Milliseconds|Ticks|Total)"
 
 _OPENS = re.compile(
     r"(?:bash|posix|fish|perf|toybox)_real|v_|mksh|zsh|tcsh|gnu\Z|bsd\Z|exited|signalled|powershell|toybox_real_v"
