@@ -6,9 +6,10 @@ frame of a run's aligned telemetry. Everything is offline; nothing heavy is impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.api import classify, read
     from loganalyze.errors import LogAnalyzeError
     from loganalyze.model.records import Reading, Run

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from loganalyze.errors import LogAnalyzeError, UnreadableError
 from loganalyze.inputs import expand
 from loganalyze.model.records import Capture, Reading, Run, Source
 from loganalyze.options import Options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, BinaryIO
 
     from loganalyze.model.report import Report
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.errors import UsageError
 from loganalyze.options import Options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.model.report import Report
 
 CONFIG_NAME = "loganalyze.toml"

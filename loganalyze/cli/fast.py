@@ -5,9 +5,11 @@ Only plain, valid command lines are taken; for everything else ``parse`` returns
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.cli.spec import Command, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def parse(command: Command, argv: list[str]) -> dict[str, Any] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from loganalyze.light import dataclass
 
 FORMATS = ("text", "json", "jsonl", "md", "csv")
 
 
-class Option(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Option:
     """``dest`` is the key handed to the command; a ``flag`` takes no value."""
 
     flags: tuple[str, ...]
@@ -20,7 +21,8 @@ class Option(NamedTuple):
     default: str | None = None
 
 
-class Command(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Command:
     """One sub-command; ``argument`` is the metavar of its positional arguments, empty for none."""
 
     name: str

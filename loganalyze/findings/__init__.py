@@ -7,8 +7,8 @@ finding answers critical, warning, clear or can't-tell. A new cause is one new m
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.findings.facts import Facts
     from loganalyze.findings.thresholds import Thresholds

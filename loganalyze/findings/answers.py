@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.findings.facts import Facts
 from loganalyze.model.records import Event, Evidence, Finding, Request, State, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 VERDICT_OF: dict[str, Verdict] = {
     **dict.fromkeys(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.findings.measured.changes import Change, measure_changes
 from loganalyze.findings.measured.clean import cleaned
@@ -13,9 +11,13 @@ from loganalyze.findings.measured.placement import Placement, is_gpu_backend, me
 from loganalyze.findings.measured.process import ProcessFacts, measure_process
 from loganalyze.findings.measured.timing import Timing, measure_timing
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Event, Run
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.findings.measured.gpu_series import GpuFacts
     from loganalyze.findings.measured.host_series import HostFacts
 

@@ -8,10 +8,13 @@ measurements of ``fixtures/physics/measured.csv``; the guide is ``docs/causes.md
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from loganalyze.errors import UsageError
+from loganalyze.light import dataclass, fields, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,20 @@ such, else seconds since the first wall-clock stamp of the source.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from loganalyze.model.records import Event, Request, Run, Source
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from loganalyze.scan.line import Line
     from loganalyze.scan.lines import Scanner
 
-Fields = dict[str, Any]
-Handler = Callable[[Fields, "Line"], None]
-T = TypeVar("T")
+    Fields = dict[str, Any]
+    Handler = Callable[[Fields, Line], None]
+    T = TypeVar("T")
+
 
 # Threads write stamps up to some milliseconds out of order; a clock that falls back further is that of another process.
 RESTART_DROP_S = 2.0

@@ -9,12 +9,17 @@ already in the context (``n_ctx_used``). Batched tables sum streams: ``S_TG`` ov
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from loganalyze.formats import pairs
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.model.records import Request, Run
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "llama_bench"
 GRAMMARS = ("bench",)

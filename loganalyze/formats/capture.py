@@ -32,27 +32,28 @@ time is ``row`` x ``clock.interval_s``). Stamps without a zone are read as UTC i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
 
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Capture, CaptureKind, Clock, Source
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Protocol
+
     import polars as pl
 
+    class CaptureFormat(Protocol):
+        """Type of a capture module."""
 
-class CaptureFormat(Protocol):
-    """Type of a capture module."""
+        NAME: str
+        KIND: CaptureKind
+        GRAMMARS: tuple[str, ...]
 
-    NAME: str
-    KIND: CaptureKind
-    GRAMMARS: tuple[str, ...]
+        def starts(self, line: bytes) -> bool: ...
 
-    def starts(self, line: bytes) -> bool: ...
+        def belongs(self, line: bytes) -> bool: ...
 
-    def belongs(self, line: bytes) -> bool: ...
-
-    def parse(self, segment: Segment) -> list[Capture]: ...
+        def parse(self, segment: Segment) -> list[Capture]: ...
 
 
 @dataclass(slots=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
 
 from loganalyze.formats.capture import Block, Segment
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
     from concurrent.futures import Future
 
-T = TypeVar("T")
 # Two blocks in work keep two cores busy while polars waits for stragglers; each more costs memory only.
 WORKERS = 2
 

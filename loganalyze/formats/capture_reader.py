@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
-from loganalyze.formats.capture import Block, CaptureFormat, Segment
+from loganalyze.formats.capture import Block, Segment
 from loganalyze.formats.capture_segments import Segmenter, format_of, share_of_captures, unmatched
 from loganalyze.model.records import Capture, Clock, Source
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from loganalyze.formats.capture import CaptureFormat
     from loganalyze.scan import Line, Opened
 
 BLOCK_BYTES = 4 << 20

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
 
-from loganalyze.formats.capture import CaptureFormat, Segment
+from loganalyze.formats.capture import Segment
 from loganalyze.formats.capture_stamps import stamp_line
 from loganalyze.model.records import Clock, Source
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from loganalyze.formats.capture import CaptureFormat
     from loganalyze.grammar import Matcher
 
 MAX_UNREAD = 50
@@ -46,7 +49,11 @@ def capture_formats() -> tuple[CaptureFormat, ...]:
     """The capture modules, in the order in which they are asked."""
     from loganalyze.formats import CAPTURE_FORMATS
 
-    return tuple(cast("CaptureFormat", import_module(f"loganalyze.formats.{name}")) for name in CAPTURE_FORMATS)
+    return tuple(_module(name) for name in CAPTURE_FORMATS)
+
+
+def _module(name: str) -> Any:
+    return import_module(f"loganalyze.formats.{name}")
 
 
 def interval_of(command: bytes) -> float | None:

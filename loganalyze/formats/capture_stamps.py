@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+
+from loganalyze.light import dataclass
 
 _EPOCH = re.compile(rb"^\s*(1[0-9]{9})(?:[.,]([0-9]{1,9}))?\s*$")
 _ISO = re.compile(

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import Request
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "clients"
 GRAMMARS = ("clients",)

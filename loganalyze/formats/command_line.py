@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from loganalyze.formats.command_flags import BARE, HIDDEN, OPTIONAL, PRIVATE, canonical, env_flag, is_secret, words
+from loganalyze.light import dataclass, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.command_line import Command, base_name, merged_flags
 from loganalyze.formats.llama_names import quant_of_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.model.records import Setup
 

@@ -8,16 +8,19 @@ values carry ``B k M G`` (1024). Times have no year: the CSV preamble gives it, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.sizes import BYTE, size_mib
 from loganalyze.formats.zones import offset_seconds, zone_offset
 from loganalyze.grammar.match import Matcher
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "dool"
 KIND: CaptureKind = "host"

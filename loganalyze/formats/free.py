@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.sizes import BYTE, GIB, KIB, MIB, has_suffix, size_mib, unit_of
 from loganalyze.grammar.match import Match, Matcher
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "free"
 KIND: CaptureKind = "host"

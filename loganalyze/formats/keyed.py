@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from loganalyze.formats.capture import Segment
+from loganalyze.light import dataclass, field
 
 
 @dataclass(slots=True)

@@ -6,13 +6,15 @@ Lines of a block come in one order in every build, so a line that is not further
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.llama_books import Books
 from loganalyze.formats.llama_cumulative import Cumulative
 from loganalyze.formats.llama_figures import rate, set_prompt, set_runs, time_ms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import Request, Run
     from loganalyze.scan.line import Line

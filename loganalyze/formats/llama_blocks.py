@@ -7,13 +7,14 @@ the main model go to the run itself, those of a draft model or of a further cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.files import base_name
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Buffer, Run, Setup
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import MemoryKind
     from loganalyze.scan.line import Line

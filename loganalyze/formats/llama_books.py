@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats.llama_slots import Slots
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import Run
     from loganalyze.scan.line import Line

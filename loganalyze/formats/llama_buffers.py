@@ -11,11 +11,10 @@ Facts: ``kv_mib`` (all caches of the context), ``kv_cells``, ``kv_layers``, ``kv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_devices import backend_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.model.records import MemoryKind

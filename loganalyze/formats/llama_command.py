@@ -8,12 +8,12 @@ Facts: ``program``, ``device_none`` (``--device none``), ``cpu_moe_layers``.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from loganalyze.formats.command_line import Command, parse, strip_prompt
 from loganalyze.formats.command_setup import apply
 from loganalyze.formats.llama_blocks import Loads
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.model.records import Run

@@ -6,8 +6,7 @@ sums that never fall; their requests are the differences of neighbouring blocks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import Request

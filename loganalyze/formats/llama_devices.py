@@ -6,11 +6,10 @@ Facts: ``commit``, ``compiler``, ``verbosity``, ``seed``, ``devices_used`` (ids 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.model.records import Device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line

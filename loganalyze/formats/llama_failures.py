@@ -7,12 +7,13 @@ lines tried again with less and it worked, or the run went on all the same), ``l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_devices import backend_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import Event, Run
     from loganalyze.scan.line import Line

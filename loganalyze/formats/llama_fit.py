@@ -12,12 +12,13 @@ where no buffer line was printed, as in every default log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats.llama_blocks import TABLE, Loads
 from loganalyze.formats.llama_devices import Devices, backend_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.model.records import Event, MemoryKind
     from loganalyze.scan.line import Line

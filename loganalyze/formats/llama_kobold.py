@@ -6,11 +6,10 @@ and, for what was written, from ``Amt`` (2024-07 on). A rate printed as ms/T onl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_books import Books
 from loganalyze.formats.llama_figures import rate, time_ms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line

@@ -6,14 +6,15 @@ The extras hold the text's numbers unrounded, so they are preferred. ``timestamp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_books import Books
 from loganalyze.formats.llama_pairs import parse_pairs
 from loganalyze.model.records import Request
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line
 

@@ -6,9 +6,10 @@ dropped for another), ``error``. Data: ``slot``, ``task``, ``tokens``, ``n_ctx``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line
 

@@ -7,10 +7,9 @@ server since 2026-05 has none of these lines: nothing is then known about placem
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats import llama_buffers, llama_devices, llama_fit, llama_model
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Handler, LogState
 

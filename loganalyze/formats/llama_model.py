@@ -7,11 +7,10 @@ Facts: ``gguf_version``, ``n_tensors``, ``tensor_types`` (type -> tensors), ``ft
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_names import ftype_name, quant_of_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.model.records import Event

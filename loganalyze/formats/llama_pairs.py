@@ -8,7 +8,10 @@ JSON values. Both carry the same unrounded numbers.
 from __future__ import annotations
 
 import re
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PAIR = re.compile(r'([A-Za-z_]\w*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))')
 _HEAD = frozenset({"level", "function", "line", "msg", "message"})

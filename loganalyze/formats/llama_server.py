@@ -9,13 +9,14 @@ Facts: ``server`` (True), ``prompt_cache_mib`` (host prompt cache, largest seen)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats import llama_kv, llama_text
 from loganalyze.formats.llama_books import Books
 from loganalyze.model.records import RateSample
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line
 

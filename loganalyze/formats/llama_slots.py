@@ -6,11 +6,10 @@ release before them, and the server of 2023 names no slot at all in them. ``Slot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_figures import add_sample, fill_aborted, set_end, set_eval, set_prompt
 from loganalyze.model.records import RateSample, Request, Run
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import LogState
     from loganalyze.scan.line import Line

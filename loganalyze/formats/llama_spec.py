@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_block import Blocks
 from loganalyze.formats.llama_figures import count, rate, set_prompt, time_ms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.model.records import Request

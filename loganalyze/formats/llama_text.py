@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_books import Books
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line

@@ -13,14 +13,15 @@ requests are their differences).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.formats import llama_kobold, llama_spec
 from loganalyze.formats.llama_block import Blocks
 from loganalyze.formats.llama_figures import count, rate, time_ms
 from loganalyze.formats.llama_text import Text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line
 

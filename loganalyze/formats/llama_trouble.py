@@ -7,10 +7,9 @@ with ``reason`` for errors that are not of memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.llama_failures import MIB, Failures, gpu_prefix
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line

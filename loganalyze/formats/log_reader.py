@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats import LOG_FORMATS
 from loganalyze.formats.base import LogState
@@ -13,7 +12,10 @@ from loganalyze.grammar import Matcher
 from loganalyze.model.records import Run, Setup, Source
 from loganalyze.scan import scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Handler
     from loganalyze.grammar import Match, Rule
     from loganalyze.scan.line import Line

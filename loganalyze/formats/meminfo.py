@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.keyed import KeyedBlock, keyed_blocks
 from loganalyze.formats.rates import growth, rates, record_times
 from loganalyze.grammar.match import Matcher
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "meminfo"
 KIND: CaptureKind = "host"

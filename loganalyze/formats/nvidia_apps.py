@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.nvidia_csv import is_apps_header
 from loganalyze.formats.nvidia_fields import HEADER_HINT, Field, parse_header
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.capture import Segment
 
 NAME = "nvidia_smi_apps"
@@ -107,7 +109,7 @@ def _captures(segment: Segment, rows: list[dict[str, Any]], notes: list[str]) ->
 
 def _ticks(rows: list[dict[str, Any]], times: list[float | None]) -> None:
     """A tick begins when a process of a card comes again, or more than half a second after the row before."""
-    tick, seen = 0, set[tuple[Any, Any]]()
+    tick, seen = 0, set[tuple[object, object]]()
     before: float | None = None
     for row, time in zip(rows, times, strict=True):
         key = (row["device"], row.get("pid"))

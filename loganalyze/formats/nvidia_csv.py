@@ -13,12 +13,12 @@ readings is dropped and named in the notes.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from loganalyze.formats.nvidia_fields import HEADER_HINT, Field, parse_header
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.capture import Segment
 

@@ -13,11 +13,11 @@ Without ``-o`` there is no clock; the tool samples every second unless ``-d`` sa
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.formats.capture import Segment
 

@@ -7,10 +7,14 @@ The header prints the driver's own name, not what was typed: aliases of all eras
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
-Kind = Literal["int", "float", "flag", "mask", "time", "text"]
+from loganalyze.light import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Kind = Literal["int", "float", "flag", "mask", "time", "text"]
 
 # Canonical field -> metric; where two fields fill one metric the first listed wins, except flags, which are joined.
 METRIC_OF: dict[str, tuple[str, Kind]] = {

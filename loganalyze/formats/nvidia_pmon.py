@@ -8,14 +8,16 @@ since the last tick, memory the moment's. Rows of idle cards keep their tick, wi
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.nvidia_dmon import is_header
 from loganalyze.formats.nvidia_dmon_columns import header_cells
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.capture import Segment
 
 NAME = "nvidia_pmon"
@@ -114,7 +116,7 @@ def _times(rows: list[dict[str, Any]]) -> tuple[list[float | None], dict[str, An
 
 def _ticks(rows: list[dict[str, Any]]) -> None:
     """A tick begins when the card number falls or a process comes again."""
-    tick, seen, card = -1, set[tuple[int, Any]](), -1
+    tick, seen, card = -1, set[tuple[int, object]](), -1
     for row in rows:
         key = (row["device"], row["pid"])
         if tick < 0 or row["device"] < card or key in seen:

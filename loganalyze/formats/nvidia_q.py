@@ -9,13 +9,15 @@ Gives a ``gpu`` capture, one row a card and dump (``line`` is the card's), and a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.capture_stamps import ctime_line
 from loganalyze.formats.nvidia_readings import number, readings
 from loganalyze.model.records import Capture, CaptureKind, Device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.capture import Segment
 
 NAME = "nvidia_smi_q"

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _POWER = ("gpu power readings", "power readings", "gpu_power_readings", "power_readings")
 _REASONS = ("clocks event reasons", "clocks throttle reasons", "clocks_event_reasons", "clocks_throttle_reasons")

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.capture_stamps import ctime_line
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind, Device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.capture import Segment
     from loganalyze.grammar import Match
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.formats.capture_stamps import ctime_line
 from loganalyze.formats.nvidia_readings import number, readings
 from loganalyze.model.records import Capture, CaptureKind, Device
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from xml.etree.ElementTree import Element
 
     from loganalyze.formats.capture import Segment

@@ -9,14 +9,18 @@ Facts: ``http_max_s``, ``http_count``; events: host_weights, no_gpu, alloc_faile
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.formats import pairs
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.engine_rates import plausible_prompt_tps, rate
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import Buffer, Device, Request
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "ollama"
 GRAMMARS = ("ollama",)

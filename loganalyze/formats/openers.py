@@ -7,11 +7,15 @@ tells whole seconds only, so its first-token time is good to about one second. M
 
 from __future__ import annotations
 
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.engine_rates import plausible_prompt_tps
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import RateSample, Request
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "openers"
 GRAMMARS = ("openers",)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _SIZE = re.compile(r"(-?\d+(?:\.\d+)?) ?([KMGT]i?B|B|bytes)\b")
 # Ollama and torch print binary sizes with binary names; decimal names stand for decimal sizes (`ollama ps`).

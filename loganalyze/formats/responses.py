@@ -15,14 +15,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.engine_rates import rate
 from loganalyze.formats.response_figures import engine_of, fill
 from loganalyze.formats.stream_times import Stream
 from loganalyze.model.records import Request, Run, Source
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "responses"
 GRAMMARS = ("responses",)

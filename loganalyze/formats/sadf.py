@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.capture_stamps import stamp_line
 from loganalyze.grammar.match import Matcher
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "sadf"
 KIND: CaptureKind = "host"

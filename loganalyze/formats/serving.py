@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.formats.base import LogState
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.scan.line import Line
 

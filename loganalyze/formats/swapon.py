@@ -7,12 +7,15 @@ One row a print, summed over the devices. Sizes with a suffix count 1024; ``/pro
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.sizes import BYTE, BYTES_ABOVE, KIB, has_suffix, size_mib
 from loganalyze.grammar.match import Match, Matcher
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "swapon"
 KIND: CaptureKind = "host"

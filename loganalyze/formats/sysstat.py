@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from loganalyze.formats.capture import Segment, capture_from_rows, frame_of
 from loganalyze.formats.zones import offset_seconds
 from loganalyze.grammar.match import Matcher
 from loganalyze.model.records import Capture, CaptureKind, Clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "sysstat"
 KIND: CaptureKind = "host"

@@ -9,11 +9,12 @@ in kB are KiB.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from loganalyze.model.records import Event
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.formats.base import Fields, Handler, LogState
     from loganalyze.scan.line import Line
 

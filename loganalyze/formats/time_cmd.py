@@ -10,9 +10,13 @@ import re
 from functools import cache
 
 from loganalyze.formats.capture import Segment
-from loganalyze.formats.time_facts import Facts, facts_of, merge
+from loganalyze.formats.time_facts import facts_of, merge
 from loganalyze.grammar.match import Match, Matcher
 from loganalyze.model.records import Capture, CaptureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.formats.time_facts import Facts
 
 NAME = "time"
 KIND: CaptureKind = "time"

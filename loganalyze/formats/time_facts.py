@@ -7,10 +7,13 @@ inputs), ``exit_status``, ``signal``, ``command``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-Facts = dict[str, Any]
-Fields = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Facts = dict[str, Any]
+    Fields = dict[str, Any]
 
 FISH_UNITS = {"micros": 1e-6, "millis": 1e-3, "secs": 1.0, "mins": 60.0, "hours": 3600.0}
 # macOS and the BSDs share the wording but not the unit: bytes on macOS, KiB elsewhere. No process of macOS stays below

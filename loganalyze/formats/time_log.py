@@ -5,12 +5,12 @@ Its lines come from standard error and may stand anywhere in the log, mostly at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.time_facts import RULES, facts_of, merge
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from loganalyze.formats.base import Fields, Handler
     from loganalyze.scan.line import Line
 
 NAME = "time"

@@ -9,13 +9,18 @@ call. Facts: ``footprint_mib``, ``device_map``, ``host_share_pct``, ``alloc_retr
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from loganalyze.formats import pairs
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import Device
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "transformers"
 GRAMMARS = ("torch",)

@@ -8,10 +8,14 @@ Facts: ``kv_tokens``, ``kv_mib``, ``spec_accept_pct``; events: throughput, queue
 from __future__ import annotations
 
 from loganalyze.formats import pairs
-from loganalyze.formats.base import Fields, Handler, LogState
+from loganalyze.formats.base import LogState
 from loganalyze.formats.serving import fact, interval
 from loganalyze.model.records import Buffer
 from loganalyze.scan.line import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.formats.base import Fields, Handler
 
 NAME = "vllm"
 GRAMMARS = ("vllm",)

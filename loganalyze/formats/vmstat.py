@@ -10,11 +10,11 @@ Time: none, or ``-t``: local time of the end of each interval, with the zone's a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from loganalyze.formats.capture import Segment
 from loganalyze.grammar.match import Matcher
+from loganalyze.light import dataclass
 from loganalyze.model.records import Capture, CaptureKind
 
 NAME = "vmstat"

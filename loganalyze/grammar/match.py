@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Shapes remembered per matcher; a log with more distinct shapes is hostile or no log, and only loses the shortcut.
 MAX_SHAPES = 4096

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Confidence, Missing, Reading, Run, Source, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(slots=True)

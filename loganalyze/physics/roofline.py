@@ -11,8 +11,8 @@ Constants were fitted on 145 public points (``fixtures/physics/measured.csv``): 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
+from loganalyze.light import dataclass, field
 from loganalyze.physics.tables import HOST_GBS, HOST_HIGH_GBS, HOST_LOW_GBS, Gpu
 from loganalyze.physics.weights import MIB, Weights
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from loganalyze.light import dataclass
 
 # Bandwidth of a host whose memory is not named: between dual-channel DDR4-3200 (51 GB/s) and DDR5-5600 (90 GB/s),
 # the two setups of the partial-offload points; the band around it spans one stick of DDR4 to eight channels of DDR5.

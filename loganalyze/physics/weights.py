@@ -7,9 +7,9 @@ Sources in order of trust: model buffers of the log, printed file size, paramete
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from loganalyze.files import base_name
+from loganalyze.light import dataclass
 from loganalyze.physics.quants import KV_BYTES, bits_of
 
 MIB = 1024 * 1024

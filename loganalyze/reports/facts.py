@@ -6,8 +6,8 @@ Facts are drawn from the records only; what is not there is said to be unknown o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from loganalyze.light import dataclass
 from loganalyze.model.records import Device, Evidence, Finding, HalfFacts, Judgement, Run, Source
 from loganalyze.reports import units
 

@@ -6,15 +6,14 @@ out, what could not be seen and how to record it, one thing to try. Eyes end at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from loganalyze.light import dataclass
 from loganalyze.model.records import Run
 from loganalyze.model.report import Report, main_run
 from loganalyze.reports import facts, units
 from loganalyze.reports.neutral import ascii_only, terminal
 from loganalyze.reports.wrap import columns, cut, wrap
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loganalyze.reports.redact import Redactor
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from loganalyze.scan.limits import LINE_BYTES, READ_BYTES
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Filler(Protocol):
-    """See ``Opened.fill``."""
+    class Filler(Protocol):
+        """See ``Opened.fill``."""
 
-    def fill(self, buffer: bytearray, view: memoryview, at: int, room: int) -> int: ...
+        def fill(self, buffer: bytearray, view: memoryview, at: int, room: int) -> int: ...
 
 
 class BlockReader:

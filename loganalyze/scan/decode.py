@@ -11,7 +11,10 @@ import codecs
 import re
 
 from loganalyze.scan.limits import WINDOW_BYTES
-from loganalyze.scan.packed import Raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.scan.packed import Raw
 
 _LE, _BE = "utf-16-le", "utf-16-be"
 _BOMS = {b"\xff\xfe": _LE, b"\xfe\xff": _BE}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import Any, BinaryIO
 
 from loganalyze.errors import UnreadableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 STDIN = "-"
 

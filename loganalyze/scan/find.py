@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Finder(Protocol):
+        """``starts(buffer, view, end)``: ascending offsets in ``buffer[:end]`` (``view`` is of it), at least one in every line
+        that holds a literal and none in any other; ``holds(text)``: whether a literal is in ``text``.
+        """
+
+        in_json: bool
+        """JSON writes every literal as it is, so that text without any has none after parsing."""
+
+        def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]: ...
+
+        def holds(self, text: bytes) -> bool: ...
+
 
 MIN_LITERAL_BYTES = 3
 # The library searches with vector instructions only up to about 16 to 20 literals; more are searched in groups.
@@ -17,19 +33,6 @@ MAX_GROUPED = 64
 MANY_TEXTS = 100
 # Lists of 2 to 4 literals fall to a search that is ten times slower, so two that cannot occur are added.
 _DUMMIES = (b"\x01\x02\x03\x04\x05", b"\x06\x0e\x0f\x10\x11")
-
-
-class Finder(Protocol):
-    """``starts(buffer, view, end)``: ascending offsets in ``buffer[:end]`` (``view`` is of it), at least one in every line
-    that holds a literal and none in any other; ``holds(text)``: whether a literal is in ``text``.
-    """
-
-    in_json: bool
-    """JSON writes every literal as it is, so that text without any has none after parsing."""
-
-    def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]: ...
-
-    def holds(self, text: bytes) -> bool: ...
 
 
 def make_finder(literals: Iterable[bytes], small: bool = False) -> Finder:

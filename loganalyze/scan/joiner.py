@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.wrappers.jsonlog import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LOG = b'{"type":"log"'
 # Objects are printed compact, with the level among the first keys.

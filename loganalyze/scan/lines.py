@@ -11,7 +11,7 @@ from itertools import islice
 
 from loganalyze.scan.block_reader import BlockReader
 from loganalyze.scan.clean import pieces
-from loganalyze.scan.find import Finder, make_finder
+from loganalyze.scan.find import make_finder
 from loganalyze.scan.joiner import Joiner
 from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.line import Line
@@ -19,6 +19,10 @@ from loganalyze.scan.modes import modes_of
 from loganalyze.scan.screen import first_frame, is_screen
 from loganalyze.scan.source import Opened
 from loganalyze.scan.unwrap import LM_LITERALS, Unwrapper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.scan.find import Finder
 
 _LF = 10
 SCREEN_NOTE = "drawn on a screen (watch, top): only full frames were read, updates were left out"

@@ -7,20 +7,23 @@ Bounds: ``MAX_RATIO`` unpacked bytes a packed byte beyond the first ``RATIO_FREE
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from loganalyze.errors import UnreadableError
 from loganalyze.scan.limits import MAX_EXPANDED_BYTES, MAX_RATIO, RATIO_FREE_BYTES, UNPACK_MEMORY_BYTES
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Raw(Protocol):
+        """A stream of bytes."""
+
+        def readinto(self, view: memoryview) -> int: ...
+
+
 PACKED_READ_BYTES = 64 << 10
 MAGIC_BYTES = 6
 _MAGIC = ((b"\x1f\x8b\x08", "gz"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
-
-
-class Raw(Protocol):
-    """A stream of bytes."""
-
-    def readinto(self, view: memoryview) -> int: ...
 
 
 def kind_of(magic: bytes) -> str | None:

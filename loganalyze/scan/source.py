@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import BinaryIO
 
 from loganalyze.errors import UnreadableError
 from loganalyze.model.records import Source
 from loganalyze.scan.decode import Decoder
 from loganalyze.scan.files import STDIN, RawFile, open_file, open_object
 from loganalyze.scan.limits import HEAD_BYTES, MAX_PACKED_LAYERS
-from loganalyze.scan.packed import Raw, Unpacker, kind_of
+from loganalyze.scan.packed import Unpacker, kind_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from loganalyze.scan.packed import Raw
 
 # Enough for every magic number below.
 _PEEK_BYTES = 512

@@ -8,8 +8,7 @@ a log go to the only log given, if there is only one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Capture, Run, Source
 
 # Names of captures that say what they are, not whose; none of them can claim another file by its stem.

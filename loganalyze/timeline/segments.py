@@ -7,10 +7,10 @@ are sorted by time instead.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from loganalyze.light import replace
 from loganalyze.model.records import Capture
 
 if TYPE_CHECKING:

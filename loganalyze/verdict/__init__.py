@@ -7,11 +7,13 @@ Memory comes first, a cause outranks its symptoms, and a verdict of healthy need
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from loganalyze.model.records import Judgement, Run
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loganalyze.findings.thresholds import Thresholds
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.cli import common
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def run(values: dict[str, Any]) -> int:

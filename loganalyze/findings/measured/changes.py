@@ -6,11 +6,10 @@ with the same number of requests do too. A step is one sudden change; a decline 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loganalyze.findings.measured.middle import median
 from loganalyze.findings.measured.timing import Timing, written
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.light import dataclass
 from loganalyze.model.records import RateSample, Request, Run
 
 

@@ -6,10 +6,9 @@ hold such a value are copied.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from typing import Any, TypeVar
 
+from loganalyze.light import fields, is_dataclass, replace
 from loganalyze.model.records import Event, Run
 
 LIMIT = 1e15
@@ -17,7 +16,11 @@ LIMIT = 1e15
 SIGNED = frozenset(
     {"n_gpu_layers", "n_predict", "slot", "task", "t_s", "start_s", "end_s", "offset_s", "first_epoch_s"}
 )
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 
 def cleaned(run: Run) -> Run:

@@ -7,17 +7,20 @@ Device memory taken by the run bounds the weights from above, so the rate it giv
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from loganalyze.findings.measured.gpu_series import GpuFacts
 from loganalyze.findings.measured.placement import Placement, on_host
 from loganalyze.findings.measured.timing import Timing
+from loganalyze.light import dataclass
 from loganalyze.model.records import Device, Run
 from loganalyze.physics import roofline
 from loganalyze.physics.gpu import is_software, recognise
 from loganalyze.physics.tables import Gpu, link_gbs
 from loganalyze.physics.weights import Weights, estimate, kv_bytes_per_token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Bytes of cache a layer takes per token with grouped queries (8 KV heads of 128 in f16): Llama-3, Mistral, Qwen3.
 KV_PER_LAYER = 4096

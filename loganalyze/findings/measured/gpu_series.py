@@ -6,12 +6,11 @@ are one busy card. A card belongs to the run when its memory grows while the run
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 from loganalyze.findings.measured.windows import Span, between, half_spans, rows_of, run_span
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Capture, Run
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import polars as pl
 

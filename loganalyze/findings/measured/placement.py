@@ -8,14 +8,17 @@ decision of ``--fit``, the command line. Logs written since 2026-05 print none o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Literal
 
 from loganalyze.findings.measured import command
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import Buffer, Device, Event, Evidence, Run
 from loganalyze.physics.gpu import is_software
 
-Where = Literal["device", "split", "host", "unknown"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Where = Literal["device", "split", "host", "unknown"]
 
 _HOST = re.compile(r"^(?:CPU|AMX|BLAS|Host|HBM|KleidiAI|.*_Host\b|.*_Mapped$)", re.IGNORECASE)
 _DEVICE_MAPPED = re.compile(r"^(?:Metal|MTL)", re.IGNORECASE)

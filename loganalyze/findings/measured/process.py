@@ -5,8 +5,7 @@ From ``time`` captures, or the lines of ``time`` inside a log (``run.facts``), a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from loganalyze.light import dataclass
 from loganalyze.model.records import Event, Run
 
 KILL_SIGNALS = {9, "9", "KILL", "SIGKILL"}

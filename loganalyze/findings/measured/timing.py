@@ -6,11 +6,11 @@ Serving engines without requests (vLLM, SGLang) give interval lines: their sums 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from loganalyze.findings.measured.middle import median
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.light import dataclass, field
 from loganalyze.model.records import HalfFacts, Request, Run
 
 LAID_OUT = "laid out"

@@ -6,11 +6,10 @@ about the rows in which the run's own device memory stands at its plateau (model
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loganalyze.findings.measured.timing import LAID_OUT
 from loganalyze.model.records import Capture, Run
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import polars as pl
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.scan.wrappers.stamps import ISO_STAMP, iso_epoch
 from loganalyze.scan.wrappers.told import LEVELS, Told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PRIORITY = ("E", "E", "E", "E", "W", "I", "I", "D")
 _KINDS = (
