@@ -88,14 +88,14 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
     if wanted is not None and wanted != "log" and wanted not in (*CAPTURE_FORMATS, *LOG_FORMATS):
         choice = ", ".join(["log", *LOG_FORMATS, *CAPTURE_FORMATS])
         raise LogAnalyzeError(f"--as: no format is called {wanted}", remedy=f"Choose from: {choice}")
-    from loganalyze.formats.capture_reader import read_captures, sniff
+    from loganalyze.formats.log_look import is_llama_log
 
     source: Source = opened.source
-    capture = wanted if wanted in CAPTURE_FORMATS else None
-    if wanted is None:
-        capture = sniff(opened.head, source.path)
-    if capture is not None:
-        return [], read_captures(opened)
+    if wanted in CAPTURE_FORMATS or (wanted is None and not is_llama_log(opened.head)):
+        from loganalyze.formats.capture_reader import read_captures, sniff
+
+        if wanted is not None or sniff(opened.head, source.path) is not None:
+            return [], read_captures(opened)
     from loganalyze.formats.log_reader import read_log
 
     runs = read_log(opened, source)

@@ -147,4 +147,5 @@ else:
                     rows.append(
                         (one.name, one.type, *(() if one.default is MISSING else (field(default=one.default),)))
                     )
-            return make_dataclass(owner.__name__, rows).__dataclass_fields__
+            owner.__dataclass_fields__ = table = make_dataclass(owner.__name__, rows).__dataclass_fields__
+            return table

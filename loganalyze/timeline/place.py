@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from loganalyze.light import dataclass, replace
+from dataclasses import dataclass, replace
 from loganalyze.model.records import Capture, Run
 from loganalyze.timeline.clocks import settle
 from loganalyze.timeline.curves import Curve, curves
