@@ -7,7 +7,8 @@ LINES = 400
 SHARE = 0.5
 # How llama.cpp's own lines begin, behind any stamp; no tool of telemetry prints such words in front of a colon.
 _WORDS = (
-    b"llama_", b"llm_load_", b"load_tensors:", b"load_backend:", b"load_model:", b"load:", b"ggml_", b"print_info:", b"print_timing",
+    b"llama_", b"llm_load_", b"load_tensors:", b"load_backend:", b"load_model:", b"load:", b"ggml_", b"print_info:",
+    b"print_timing",
     b"srv  ", b"slot ", b"que  ", b"cmn  ", b"common_", b"main: ", b"sched_reserve:", b"init_tokenizer:",
     b"create_tensor:", b"build: ", b"system_info:", b"set_abort_callback:", b"update_slots",
 )  # fmt: skip

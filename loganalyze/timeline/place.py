@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dataclasses import dataclass, replace
 from loganalyze.model.records import Capture, Run
 from loganalyze.timeline.clocks import settle
 from loganalyze.timeline.curves import Curve, curves

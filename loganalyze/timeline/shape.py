@@ -7,6 +7,7 @@ A *zone* is a stretch of log time with a *level*: the range a curve scaled to 0.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+
 from loganalyze.model.records import Run
 from loganalyze.timeline.phases import LAID_OUT, STARTUP_S
 
