@@ -89,7 +89,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 def _run(command: list[str], folder: Path, echo: IO[bytes]) -> int:
     start = time.time()
     with (folder / "run.log").open("wb") as log:
-        log.write(f"{start:.6f} $ {shlex.join(command)}\n".encode())
+        log.write(os.fsencode(f"{start:.6f} $ {shlex.join(command)}\n"))
         try:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
@@ -98,7 +98,7 @@ def _run(command: list[str], folder: Path, echo: IO[bytes]) -> int:
             ) from None
         assert process.stdout is not None
         status = _copy(process, process.stdout, log, echo)
-    (folder / "time.txt").write_text(_times(command, time.time() - start, status), encoding="utf-8")
+    (folder / "time.txt").write_bytes(os.fsencode(_times(command, time.time() - start, status)))
     return status
 
 

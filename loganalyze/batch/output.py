@@ -69,7 +69,7 @@ def _jsonl(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> 
 
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            file.write(json.dumps(row, allow_nan=False) + "\n")
 
 
 def _csv(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> None:

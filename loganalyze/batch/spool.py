@@ -23,9 +23,8 @@ class Spool:
 
     def add(self, row: Row) -> None:
         """Append a row."""
-        self._file.write(
-            json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
-        )
+        row = {name: _encodable(value) for name, value in row.items()}
+        self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
         entry = (_rank(row.get(self._sort), COLUMNS[self._sort][0]), -self.count, row)
         self.count += 1
         if len(self._heap) < self._keep:
@@ -55,6 +54,13 @@ class Spool:
     def close(self) -> None:
         """Drop the file."""
         self._file.close()
+
+
+def _encodable(value: Any) -> Any:
+    """Bytes of a file name that are no UTF-8 as visible escapes: Parquet and strict readers of JSON refuse them."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
 
 
 def _rank(value: Any, kind: str) -> Any:

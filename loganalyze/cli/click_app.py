@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -16,7 +15,6 @@ def build() -> click.Group:
         "loganalyze",
         help="Say why a local LLM run is slow: slow reading, slow writing, or swapping. Works offline on saved logs.",
         context_settings={"help_option_names": ["-h", "--help"]},
-        no_args_is_help=True,
     )
     group.params.append(
         click.Option(
@@ -67,15 +65,27 @@ def _option(option: Option) -> click.Option:
 
 def run(argv: list[str]) -> int:
     """Parse ``argv`` with click and run the command; usage errors go to stderr with status 2."""
-    try:
-        return int(build().main(argv, prog_name="loganalyze", standalone_mode=False) or 0)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else str(error))
+    group = build()
+    if not argv:
+        click.echo(group.get_help(click.Context(group, info_name="loganalyze")))
         return 2
+    try:
+        return int(group.main(argv, prog_name="loganalyze", standalone_mode=False) or 0)
     except click.ClickException as error:
-        error.show(sys.stderr)
+        _show(error)
         return error.exit_code
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
     except click.Abort:
         return 130
+
+
+def _show(error: click.ClickException) -> None:
+    """Usage and message on stderr, made inert: a word of the command line may be the name of a hostile file."""
+    from loganalyze.cli.common import say
+
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(context.get_usage(), err=True)
+        click.echo(f"Try '{context.command_path} --help' for help.\n", err=True)
+    say(f"Error: {error.format_message()}")

@@ -45,7 +45,7 @@ def _one_line(kind: str, result: Any) -> str:
 
     from loganalyze.reports import study_json
 
-    return json.dumps(json.loads(study_json.dumps(kind, result)), ensure_ascii=False)
+    return json.dumps(json.loads(study_json.dumps(kind, result)))
 
 
 def _table(kind: str, result: Any, wanted: str) -> str:
@@ -62,9 +62,7 @@ def _table(kind: str, result: Any, wanted: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(
-        [["" if c is None else neutral.cell(str(c)) if isinstance(c, str) else c for c in row] for row in rows]
-    )
+    writer.writerows([[neutral.cell(c) for c in row] for row in rows])
     return out.getvalue()
 
 

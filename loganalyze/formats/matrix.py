@@ -66,7 +66,8 @@ def number(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.bool
             fits &= ~(codes[:place] < 10).any(axis=0)
             continue
         digit = code < 10
-        values += (code & 15) * np.int32(scale)
+        # The type is named: numpy before 2.0 would multiply in eight bits.
+        values += np.multiply(code & 15, scale, dtype=np.int32)
         # A digit has a digit on its right; in front of "-" stand blanks.
         fits &= blank | (digit & inner)
         inner = digit

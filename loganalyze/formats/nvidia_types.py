@@ -148,7 +148,7 @@ def _expr(at: int, f: Field, target: str, raw: pl.DataFrame) -> pl.Expr:
         return pl.when(text == "Active").then(1).when(text == "Not Active").then(0).cast(pl.Int32).alias(target)
     if kind == "mask":
         digits = cell.str.strip_chars().str.strip_prefix("0x")
-        return digits.str.to_integer(base=16, dtype=pl.UInt64, strict=False).alias(target)
+        return digits.str.to_integer(base=16, strict=False).cast(pl.UInt64, strict=False).alias(target)
     number = cell.str.strip_chars(f" \t\r{f.unit or 'MiBWHz%'}")
     return number.cast(pl.Float32 if kind == "float" else pl.Int32, strict=False).alias(target)
 

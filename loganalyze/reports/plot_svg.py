@@ -42,7 +42,8 @@ def split(svg: str, prefix: str) -> tuple[str, list[tuple[str, str]]]:
         style = match.group(1)
         return f' class="{classes.setdefault(style, f"{prefix}{len(classes)}")}"'
 
-    body = _STYLE.sub(name, _TAG.sub(lambda m: _NUMBER.sub(r"\1", m[0]), body))
+    # Only inside tags: text of a log may look like an attribute.
+    body = _TAG.sub(lambda m: _STYLE.sub(name, _NUMBER.sub(r"\1", m[0])), body)
     body = _GROUP_ID.sub("<g", body)
     body = _ID.sub(lambda m: f"{m[1]}{prefix}-{m[2]}", body)
     body = _POINTS.sub(lambda m: f' {m[1]}="{float(m[2]) / 0.72:.0f}"', body, count=2)

@@ -17,7 +17,7 @@ def payload(kind: str, result: Any) -> dict[str, Any]:
 
 def dumps(kind: str, result: Any) -> str:
     """JSON text, byte-identical for the same input."""
-    return json.dumps(payload(kind, result), indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    return json.dumps(payload(kind, result), indent=1, allow_nan=False, default=str) + "\n"
 
 
 def table(kind: str, result: Any) -> tuple[list[str], list[list[Any]]]:

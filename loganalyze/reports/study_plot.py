@@ -5,29 +5,30 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from loganalyze.reports import plot_style as look
 from loganalyze.studies.figures import METRIC_INFO
 
-# Okabe-Ito blue and vermilion: told apart by all common kinds of colour blindness, legible on white and dark pages.
-BLUE, RED, GREY = "#0072B2", "#D55E00", "#7F7F7F"
+BLUE, RED, GREY = look.READING, look.WRITING, look.LOAD
 MAX_PANELS = 4
 
 
 def data(kind: str, result: Any, fmt: str) -> bytes:
     """Bytes of a PNG or SVG of a study."""
-    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     draw = {"sweep": _sweep, "baseline": _baseline, "compare": _compare}[kind]
-    with rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "loganalyze", "font.size": 10, "axes.unicode_minus": False}
-    ):
-        figure = Figure(figsize=(10, 6), layout="constrained", facecolor="white")
+    with look.style():
+        figure = Figure(figsize=(10, 6), layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure, result)
         out = io.BytesIO()
         figure.savefig(out, format=fmt, dpi=110, metadata={"Date": None} if fmt == "svg" else {"Software": None})
-    return out.getvalue()
+    if fmt != "svg":
+        return out.getvalue()
+    from loganalyze.reports.plot_svg import adapted
+
+    return adapted(out.getvalue().decode(), f"Picture of a {kind}").encode()
 
 
 def _panels(figure: Any, names: list[str]) -> list[Any]:
@@ -40,9 +41,7 @@ def _panels(figure: Any, names: list[str]) -> list[Any]:
     for axis, name in zip(axes, names, strict=False):
         label, unit, _ = METRIC_INFO[name]
         axis.set_title(f"{label} [{unit}]", loc="left", fontsize=10)
-        axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(axis="x", visible=False)
     return list(axes[: len(names)])
 
 
@@ -66,8 +65,12 @@ def _sweep(figure: Any, result: Any) -> None:
         if wide:
             axis.set_xscale("log", base=2)
             axis.minorticks_off()
-        axis.set_xticks(xs[:12], [str(level.value) for level in result.levels][:12], rotation=30 if len(xs) > 6 else 0)
-        axis.set_xlabel(result.label)
+        axis.set_xticks(
+            xs[:12],
+            [look.label(str(level.value), 30) for level in result.levels[:12]],
+            rotation=30 if len(xs) > 6 else 0,
+        )
+        axis.set_xlabel(look.label(result.label))
 
 
 def _baseline(figure: Any, result: Any) -> None:
@@ -103,7 +106,7 @@ def _compare(figure: Any, result: Any) -> None:
         axis.bar([0, 1], [change.before, change.after], width=0.6, color=[GREY, colour], alpha=0.85)
         for _, side, at in sides:
             ys = [v for f in side if (v := f.metrics.get(change.name)) is not None]
-            axis.plot([at] * len(ys), ys, "o", color="black", markersize=3)
+            axis.plot([at] * len(ys), ys, "o", color=look.INK, markersize=3)
         axis.set_xticks([0, 1], [s[0] for s in sides])
         axis.annotate(
             f"x{change.ratio:.2f} {change.word}", (0.99, 0.99), xycoords="axes fraction", ha="right", va="top"
@@ -114,4 +117,4 @@ def _compare(figure: Any, result: Any) -> None:
 def _wrapped(text: str) -> str:
     import textwrap
 
-    return "\n".join(textwrap.wrap(text.replace("$", r"\$"), 110)[:3])
+    return "\n".join(textwrap.wrap(look.label(text, 400), 110)[:3])

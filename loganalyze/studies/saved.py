@@ -33,7 +33,7 @@ def payload(result: Baseline) -> dict[str, Any]:
 
 def dumps(result: Baseline) -> str:
     """Text of the file."""
-    return json.dumps(payload(result), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(payload(result), indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 def load(path: str) -> dict[str, Any]:

@@ -74,14 +74,18 @@ def _with_words(table: pl.DataFrame, wall_time: bool) -> pl.DataFrame:
 
 def _inert(table: pl.DataFrame) -> pl.DataFrame:
     """Text that a spreadsheet would run as a formula gets a quote in front."""
-    import polars.selectors as cs
+    import polars as pl
 
-    return table.with_columns(cs.string().str.replace(r"^([=+\-@\t\r])", "'${1}"))
+    from loganalyze.inert import cell
+
+    texts = [n for n, kind in table.schema.items() if kind == pl.String and n != "utc"]
+    changed = {n: {t: c for t in table[n].unique().drop_nulls().to_list() if (c := cell(t)) != t} for n in texts}
+    return table.with_columns(pl.col(n).replace(new) for n, new in changed.items() if new)
 
 
 def _json_lines(table: pl.DataFrame) -> Iterator[bytes]:
     for row in table.iter_rows(named=True):
-        yield (json.dumps({k: _plain(v) for k, v in row.items()}, ensure_ascii=False) + "\n").encode()
+        yield (json.dumps({k: _plain(v) for k, v in row.items()}) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loganalyze.inert import terminal
 from loganalyze.model.records import Capture, Clock, Reading, Run
 from loganalyze.timeline.axis import span_of
 from loganalyze.timeline.table import (
@@ -82,11 +83,6 @@ def _utc(epoch_s: float) -> str:
         return f"{epoch_s:.0f} s"
 
 
-def printable(text: str) -> str:
-    """``text`` without characters that a terminal acts on."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
 def _longest(runs: list[Run], most: int) -> list[Run]:
     placed = [(span[1] - span[0], i) for i, run in enumerate(runs) if (span := span_of(run)) is not None]
     keep = {i for _, i in sorted(placed, reverse=True)[:most]}
@@ -103,7 +99,7 @@ def _phase_line(run: Run, axis: _Axis, width: int) -> str | None:
             if phase.kind == kind:
                 first, last = (axis.cell(run.clock.offset_s + t) for t in (phase.start_s, phase.end_s))
                 cells[first : last + 1] = [letter] * (last - first + 1)
-    name = printable(run.id.replace("\\", "/").rsplit("/", 1)[-1])
+    name = terminal(run.id.replace("\\", "/").rsplit("/", 1)[-1])
     return f"{name[: LABEL - 1]:<{LABEL}}{''.join(cells)}"
 
 
@@ -186,9 +182,9 @@ def _clocks(what: Reading | Run, width: int, most: int) -> list[str]:
 
 
 def _clock_line(path: str, clock: Clock) -> str:
-    name = printable(path.replace("\\", "/").rsplit("/", 1)[-1])[: LABEL - 1]
+    name = terminal(path.replace("\\", "/").rsplit("/", 1)[-1])[: LABEL - 1]
     if clock.offset_s is None:
         why = clock.notes[-1] if clock.notes else "no clock and nothing to match"
-        return f"{name:<{LABEL}}not on the axis: {why}"
+        return f"{name:<{LABEL}}not on the axis: {terminal(why)}"
     error = "" if not clock.error_s else f" +-{clock.error_s:.2g} s"
-    return f"{name:<{LABEL}}{clock.anchor or clock.kind}{error}"
+    return f"{name:<{LABEL}}{terminal(clock.anchor or clock.kind)}{error}"

@@ -88,11 +88,17 @@ def _print(values: dict[str, Any], spool: Any, summary: Any, versions: Any, limi
         common.out(
             json.dumps(
                 {"schema_version": 1, "verdicts": dict(summary.verdicts), "runs": list(spool.rows())},
-                ensure_ascii=False,
             )
         )
     else:
         _table(wanted, spool)
+
+
+class _Stdout:
+    """Where the CSV writer writes: stdout, whatever its encoding."""
+
+    def write(self, text: str) -> None:
+        common.out(text)
 
 
 def _table(wanted: str, spool: Any) -> None:
@@ -101,10 +107,10 @@ def _table(wanted: str, spool: Any) -> None:
     if wanted == "csv":
         import csv
 
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer = csv.writer(_Stdout(), lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in spool.rows():
-            writer.writerow(["" if v is None else cell(v) if isinstance(v, str) else v for v in row.values()])
+            writer.writerow([cell(v) for v in row.values()])
         return
     shown = (
         "id",

@@ -18,7 +18,7 @@ def run(values: dict[str, Any]) -> int:
     if values["format"] == "json":
         import json
 
-        common.out(json.dumps(check_text.payload(sources), indent=1, ensure_ascii=False))
+        common.out(json.dumps(check_text.payload(sources), indent=1))
     else:
         common.out(check_text.render(sources, common.width_of(values)))
     return 0 if all(s.matched for s in sources) else 2

@@ -21,9 +21,7 @@ def run(values: dict[str, Any]) -> int:
     if values["format"] == "json":
         import json
 
-        common.out(
-            json.dumps({name: [_rule(r) for r in found] for name, found in rules.items()}, indent=1, ensure_ascii=False)
-        )
+        common.out(json.dumps({name: [_rule(r) for r in found] for name, found in rules.items()}, indent=1))
         return 0
     for name, found in rules.items():
         if not wanted:
