@@ -111,6 +111,48 @@ def test_lark_and_matcher_agree_on_changed_samples(data: st.DataObject) -> None:
     compare(grammar, name, text)
 
 
+@cache
+def both_ways(grammar: str) -> dict[str, tuple[Rule, Rule]]:
+    """Each rule twice: one that always walks its parts, one that always uses its regular expression."""
+    walking, compiled = rules_anew(grammar), rules_anew(grammar)
+    for name, rule in walking.items():
+        rule._left = 0 if rule.repeats else 10**9
+        compiled[name]._left = 0
+    return {name: (rule, compiled[name]) for name, rule in walking.items()}
+
+
+def rules_anew(grammar: str) -> dict[str, Rule]:
+    return {rule.name: rule for rule in Matcher([grammar]).rules}
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_parts_and_regular_expression_agree(data: st.DataObject) -> None:
+    """On samples with something cut out, put in or written differently, and on samples of other rules."""
+    grammar, _, text = data.draw(st.sampled_from(ALL))
+    at, count = data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 3))
+    text = (
+        text[:at]
+        + data.draw(st.sampled_from(["", " ", "  ", "\t", "x", "1", ".", ": ", "-", "e5"]))
+        + text[at + count :]
+    )
+    for walking, compiled in both_ways(grammar).values():
+        if held(walking, text.encode()):
+            assert _taken(walking, text) == _taken(compiled, text), (walking.full, text)
+
+
+@pytest.mark.parametrize("grammar", grammar_names())
+def test_parts_and_regular_expression_agree_on_samples(grammar: str) -> None:
+    for note, sample in samples(grammar):
+        walking, compiled = both_ways(grammar)[note.name]
+        assert _taken(walking, sample.rstrip()) == _taken(compiled, sample.rstrip()) is not None
+
+
+def _taken(rule: Rule, text: str) -> str | None:
+    found = rule.match(text.encode())
+    return None if found is None else repr((sorted(found.fields.items()), found.before))
+
+
 def test_matcher_and_rules_agree() -> None:
     """The shape cache, refused shapes and the literal index change nothing, in whatever order lines come."""
     matcher = Matcher(LOG_GRAMMARS)

@@ -11,28 +11,27 @@ from lark import Lark, Token, Tree
 from lark.grammar import NonTerminal, Terminal
 from lark.load_grammar import load_grammar
 
+from loganalyze.grammar.match import CHOICE, MAYBE, REPEAT
 from loganalyze.grammar.source import RuleNotes, grammar_dir, grammar_text, notes
 
-# Blanks and terminals never give characters back, which is how Lark's scanner reads them; it also keeps hostile lines
-# linear.
-BLANK = r"[ \t]*+"
 TYPES = {"INT": "int", "INT_COMMA": "int_comma", "FLOAT": "float", "DECIMAL": "decimal", "NUMBER": "number"}
 MIN_LITERAL = 3
-KEYS = ("name", "pattern", "fields", "literals", "anywhere", "heads", "since", "until")
+KEYS = ("name", "parts", "fields", "literals", "anywhere", "heads", "since", "until")
 
 
 class GrammarError(Exception):
     """A grammar breaks a convention of ``loganalyze.grammar``."""
 
 
-def derive(name: str) -> list[dict[str, Any]]:
-    """Specs of every line rule of ``grammars/<name>.lark``, in file order."""
+def derive(name: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Specs of every line rule of ``grammars/<name>.lark``, in file order, and the terminals they refer to."""
     text = grammar_text(name)
     rule_notes = notes(text)
     if not rule_notes:
-        return []
+        return [], ()
     deriver = _Deriver(name, text, list(rule_notes))
-    return [deriver.spec(note) for note in rule_notes.values()]
+    specs = [deriver.spec(note) for note in rule_notes.values()]
+    return specs, tuple(deriver.used)
 
 
 class _Deriver:
@@ -45,6 +44,8 @@ class _Deriver:
             text, start=starts, parser="earley", lexer="dynamic", source_path=path, import_paths=[str(grammar_dir())]
         )
         self.terminals = {t.name: t.pattern.to_regexp() for t in lark.terminals}
+        self.used: dict[str, int] = {}
+        """Regular expressions of terminals, numbered as they are met."""
         self.groups: dict[str, int] = {}
         self.fields: list[tuple[str, str, str]] = []
 
@@ -53,9 +54,7 @@ class _Deriver:
             raise GrammarError(f"{self.name}: no rule {note.name}")
         self.groups, self.fields = {}, []
         tree = self.rules[note.name]
-        body = self.regex(tree, (note.name,))
-        if note.anywhere and body.startswith(BLANK):
-            body = body[len(BLANK) :]
+        parts = self.parts(tree, (note.name,))
         literals = note.literals or sorted(self.literals(tree, (note.name,)) or ())
         heads = sorted(self.first_strings(tree) or ()) if note.anywhere else []
         if note.anywhere and not heads:
@@ -64,7 +63,7 @@ class _Deriver:
             raise GrammarError(f"{self.name}.{note.name}: no literal is in every line; add '// literal:'")
         return {
             "name": note.name,
-            "pattern": body + BLANK + r"\Z",
+            "parts": parts,
             "fields": tuple(self.fields),
             "literals": tuple(x.encode() for x in literals),
             "anywhere": note.anywhere,
@@ -73,20 +72,20 @@ class _Deriver:
             "until": note.until,
         }
 
-    def regex(self, node: Any, path: tuple[str, ...]) -> str:
+    def parts(self, node: Any, path: tuple[str, ...]) -> tuple[Any, ...]:
         if node.data in ("expansions", "alias"):
             children = node.children if node.data == "expansions" else node.children[:1]
-            parts = [self.regex(c, path) for c in children]
-            return parts[0] if len(parts) == 1 else "(?:" + "|".join(parts) + ")"
+            found = [self.parts(c, path) for c in children]
+            return found[0] if len(found) == 1 else ((CHOICE, *found),)
         if node.data == "expansion":
-            return "".join(self.regex(c, path) for c in node.children)
+            return tuple(part for c in node.children for part in self.parts(c, path))
         if node.data == "maybe":
-            return f"(?:{self.regex(node.children[0], path)})?"
+            return ((MAYBE, *self.parts(node.children[0], path)),)
         if node.data == "expr":
             return self.repeat(node, path)
         return self.atom(node.children[0], path)
 
-    def repeat(self, node: Tree[Any], path: tuple[str, ...]) -> str:
+    def repeat(self, node: Tree[Any], path: tuple[str, ...]) -> tuple[Any, ...]:
         inner, op = node.children[0], str(node.children[1])
         if op != "?" and not self.first_strings(inner) and not self.is_atomic(inner):
             # A repeat over anything else can match the same blanks in many ways and go super-linear.
@@ -94,7 +93,7 @@ class _Deriver:
         if len(node.children) > 2 or op == "~":
             low, high = str(node.children[2]), str(node.children[-1])
             op = f"{{{low},{high}}}"
-        return f"(?:{self.regex(inner, path)}){op}"
+        return ((MAYBE, *self.parts(inner, path)),) if op == "?" else ((REPEAT, op, *self.parts(inner, path)),)
 
     def first_strings(self, node: Any) -> set[str] | None:
         """The strings of which one starts every text of ``node``; None when it may start with something else."""
@@ -122,25 +121,30 @@ class _Deriver:
             return len(node.children) > 0 and all(self.is_atomic(c) for c in node.children)
         return False
 
-    def atom(self, value: Any, path: tuple[str, ...]) -> str:
+    def atom(self, value: Any, path: tuple[str, ...]) -> tuple[Any, ...]:
         if isinstance(value, Tree):
-            if value.data != "literal":
-                return self.regex(value, path)
-            return BLANK + _literal_regex(value.children[0])
+            return self.parts(value, path) if value.data != "literal" else (self.literal(value.children[0]),)
         if isinstance(value, Terminal):
-            return BLANK + _atomic(self.terminals[value.name])
+            return (self.terminal(_atomic(self.terminals[value.name])),)
         name = str(value.name)
         if name in path:
             raise GrammarError(f"{self.name}.{path[0]}: rule {name} is recursive; line shapes must be regular")
-        inner = self.regex(self.rules[name], (*path, name))
-        return inner if name.startswith("_") else self.field(name, inner)
+        inner = self.parts(self.rules[name], (*path, name))
+        return inner if name.startswith("_") else (self.field(name, inner),)
 
-    def field(self, name: str, inner: str) -> str:
+    def field(self, name: str, inner: tuple[Any, ...]) -> tuple[Any, ...]:
         count = self.groups[name] = self.groups.get(name, 0) + 1
         group = name if count == 1 else f"{name}__{count}"
         self.fields.append((name, group, self.kind(name)))
-        inner = inner.removeprefix(BLANK)
-        return f"{BLANK}(?P<{group}>{inner})"
+        return (group, *inner)
+
+    def literal(self, token: Any) -> bytes | int:
+        text = _string(token)
+        return text.encode() if text is not None else self.terminal(_literal_regex(token))
+
+    def terminal(self, regex: str) -> int:
+        """Index of ``regex`` in ``TERMINALS``."""
+        return self.used.setdefault(regex, len(self.used))
 
     def kind(self, name: str) -> str:
         node: Any = self.rules[name]
@@ -176,9 +180,7 @@ def _string(token: Any) -> str | None:
 def _literal_regex(token: Any) -> str:
     text = str(token)
     if token.type == "STRING":
-        if text.endswith("i"):
-            return "(?i:" + re.escape(str(ast.literal_eval(text[:-1]))) + ")"
-        return re.escape(str(ast.literal_eval(text)))
+        return "(?i:" + re.escape(str(ast.literal_eval(text[:-1]))) + ")"
     body, flags = text[1:].rsplit("/", 1)
     return _atomic(f"(?{flags}:{body})" if flags else body)
 
@@ -197,11 +199,12 @@ def write(name: str, folder: Path) -> Path:
 def render(name: str) -> str:
     """Source text of the derived module."""
     rows = [f"# Derived from grammars/{name}.lark by `python -m loganalyze.grammar.build`; do not edit."]
-    rows += ["# ruff: noqa", "from typing import Any", "", f"# {', '.join(KEYS)}", "RULES: tuple[Any, ...] = ("]
-    for spec in derive(name):
+    rows += ["# ruff: noqa", "", f"# {', '.join(KEYS)}", "RULES: tuple[object, ...] = ("]
+    specs, terminals = derive(name)
+    for spec in specs:
         # Constants alone: Python stores them ready made in the compiled module.
         rows.append("    (")
         rows += [f"        {spec[key]!r}," for key in KEYS]
         rows.append("    ),")
-    rows.append(")")
+    rows += [")", "TERMINALS: tuple[str, ...] = (", *(f"    {regex!r}," for regex in terminals), ")"]
     return "\n".join(rows) + "\n"

@@ -54,12 +54,120 @@ CONVERT: dict[str, Callable[[bytes], Any]] = {
 }
 
 
+# A line shape is a tuple of parts, before each of which blanks may stand:
+# bytes            themselves;
+# int              the terminal of that number;
+# (MAYBE, ...)     the parts that follow, or nothing;
+# (CHOICE, a, b)   the first alternative, each a tuple of parts, with which the rest fits too;
+# (REPEAT, op, ..) the parts that follow as often as the operator of regular expressions says;
+# (group, ...)     a field.
+MAYBE, CHOICE, REPEAT = "?", "|", "*"
+# Blanks and terminals never give characters back, which is how Lark's scanner reads them; it also keeps hostile lines
+# linear.
+BLANK = r"[ \t]*+"
+# Compiling a rule takes as long as walking its parts about 30 times, and most rules meet few lines of a log.
+WALKS = 30
+
+
+class Terminals:
+    """Regular expressions of a derived module, each compiled when first needed and once for all modules."""
+
+    _compiled: dict[str, Any] = {}  # noqa: RUF012
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self.texts = texts
+        self.matches: list[Any] = [None] * len(texts)
+
+    def match(self, number: int) -> Any:
+        """``match`` of a terminal."""
+        text = self.texts[number]
+        found = self._compiled.get(text)
+        if found is None:
+            found = self._compiled[text] = re.compile(text.encode()).match
+        self.matches[number] = found
+        return found
+
+    def walk(self, parts: tuple[Any, ...], at: int, rest: Any, text: bytes, pos: int, found: dict[str, bytes]) -> bool:
+        """Whether ``parts[at:]`` and then ``rest`` fit ``text`` from ``pos`` to its end; fills ``found``.
+
+        ``rest`` is what follows ``parts``: the group they are of, where it starts, and the parts around it.
+        """
+        while True:
+            if at == len(parts):
+                if rest is None:
+                    return not text[pos:].strip(b" \t")
+                group, start, parts, at, rest = rest
+                if group is not None:
+                    found[group] = text[start:pos]
+                continue
+            part = parts[at]
+            at += 1
+            kind = part.__class__
+            if kind is tuple and part[0] in (MAYBE, CHOICE):
+                around = (None, 0, parts, at, rest)
+                for tried in (part,) if part[0] == MAYBE else part[1:-1]:
+                    kept = found.copy()
+                    if self.walk(tried, 1 if tried is part else 0, around, text, pos, found):
+                        return True
+                    found.clear()
+                    found.update(kept)
+                if part[0] == CHOICE:
+                    parts, at, rest = part[-1], 0, around
+                continue
+            while text[pos : pos + 1] in _BLANKS:
+                pos += 1
+            if kind is bytes:
+                if not text.startswith(part, pos):
+                    return False
+                pos += len(part)
+            elif kind is int:
+                end = (self.matches[part] or self.match(part))(text, pos)
+                if end is None:
+                    return False
+                pos = end.end()
+            else:
+                rest = (part[0], pos, parts, at, rest)
+                parts, at = part, 1
+
+    def pattern(self, parts: tuple[Any, ...]) -> str:
+        """The regular expression of ``parts``."""
+        return "".join(map(self._piece, parts))
+
+    def _piece(self, part: Any) -> str:
+        if isinstance(part, bytes):
+            return BLANK + re.escape(part.decode())
+        if isinstance(part, int):
+            return BLANK + self.texts[part]
+        if part[0] == CHOICE:
+            return "(?:" + "|".join(map(self.pattern, part[1:])) + ")"
+        if part[0] == REPEAT:
+            return f"(?:{self.pattern(part[2:])}){part[1]}"
+        inner = self.pattern(part[1:])
+        return f"(?:{inner})?" if part[0] == MAYBE else f"{BLANK}(?P<{part[0]}>{inner.removeprefix(BLANK)})"
+
+
+_BLANKS = frozenset((b" ", b"\t"))
+
+
+def _is_group(part: Any) -> bool:
+    return isinstance(part, tuple) and part[0] in (MAYBE, CHOICE, REPEAT)
+
+
+def _repeats(parts: tuple[Any, ...]) -> bool:
+    return any(part[0] == REPEAT or _repeats(part) for part in parts if isinstance(part, tuple) and part)
+
+
 class Rule:
-    """One line rule: name, derived pattern (compiled on first use), fields, literals."""
+    """One line rule: name, shape, fields, literals.
+
+    The first lines are compared part by part; for a rule that meets more of them one regular expression is compiled.
+    """
 
     __slots__ = (
+        "_left",
         "_match",
         "_plan",
+        "_terminals",
         "anywhere",
         "fields",
         "full",
@@ -67,36 +175,47 @@ class Rule:
         "heads",
         "literals",
         "name",
-        "pattern",
+        "parts",
         "since",
         "until",
     )
 
-    def __init__(self, grammar: str, spec: tuple[Any, ...]) -> None:
+    def __init__(self, grammar: str, spec: tuple[Any, ...], terminals: Terminals) -> None:
         """``spec`` is a row of a derived module."""
         self.name: str
-        self.pattern: str
+        self.parts: tuple[Any, ...]
         self.fields: tuple[tuple[str, str, str], ...]
         self.literals: tuple[bytes, ...]
         self.anywhere: bool
         self.heads: tuple[bytes, ...]
         self.since: str | None
         self.until: str | None
-        (self.name, self.pattern, self.fields, self.literals) = spec[:4]
+        (self.name, self.parts, self.fields, self.literals) = spec[:4]
         (self.anywhere, self.heads, self.since, self.until) = spec[4:]
         self.grammar = grammar
         self.full = f"{grammar}.{self.name}"
         self._match: Any = None
         self._plan: tuple[tuple[int, str, Callable[[bytes], Any]], ...] = ()
+        self._terminals = terminals
+        self._left = WALKS
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a part may stand any number of times, which only the regular expression knows."""
+        return _repeats(self.parts)
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of whole lines, or of tails for ``anywhere`` rules."""
+        body = self._terminals.pattern(self.parts)
+        if self.anywhere and not _is_group(self.parts[0]):
+            body = r"(?![ \t])" + body.removeprefix(BLANK)
+        return body + BLANK + r"\Z"
 
     def match(self, text: bytes) -> Match | None:
         """Fields of ``text`` if the whole line (or, for ``anywhere`` rules, its tail) has this shape."""
-        if self._match is None:
-            self._match = self._compile()
-        found = self._match(text)
-        if found is not None:
-            return self._build(found, b"")
-        return self._match_tail(text) if self.anywhere else None
+        found = self._at(text, 0)
+        return found if found is not None or not self.anywhere else self._match_tail(text)
 
     def _match_tail(self, text: bytes) -> Match | None:
         for head in self.heads:
@@ -104,25 +223,39 @@ class Rule:
             for _ in range(MAX_STARTS):
                 if at < 0:
                     break
-                found = self._match(text, at)
+                found = self._at(text, at)
                 if found is not None:
-                    return self._build(found, text[:at])
+                    return found
                 at = text.rfind(head, 0, at + len(head) - 1)
         return None
+
+    def _at(self, text: bytes, start: int) -> Match | None:
+        if self._match is None:
+            if self._left > 0 and not (self._left == WALKS and self.repeats):
+                return self._walk(text, start)
+            self._match = self._compile()
+        found = self._match(text, start)
+        if found is None:
+            return None
+        groups = found.groups()
+        fields = {name: convert(raw) for index, name, convert in self._plan if (raw := groups[index]) is not None}
+        return Match(self, fields, text[:start])
+
+    def _walk(self, text: bytes, start: int) -> Match | None:
+        self._left -= 1
+        found: dict[str, bytes] = {}
+        if self.anywhere and text[start : start + 1] in _BLANKS and not _is_group(self.parts[0]):
+            return None
+        if not self._terminals.walk(self.parts, 0, None, text, start, found):
+            return None
+        fields = {name: CONVERT[kind](raw) for name, g, kind in self.fields if (raw := found.get(g)) is not None}
+        return Match(self, fields, text[:start])
 
     def _compile(self) -> Any:
         compiled = re.compile(self.pattern.encode())
         groups = compiled.groupindex
         self._plan = tuple((groups[g] - 1, name, CONVERT[kind]) for name, g, kind in self.fields if g in groups)
         return compiled.match
-
-    def _build(self, found: re.Match[bytes], before: bytes) -> Match:
-        groups = found.groups()
-        return Match(
-            self,
-            {name: convert(raw) for index, name, convert in self._plan if (raw := groups[index]) is not None},
-            before,
-        )
 
 
 class Match:
@@ -146,7 +279,8 @@ class Matcher:
         self.rules: list[Rule] = []
         for grammar in grammars:
             module = import_module(f"loganalyze.grammar.derived.{grammar}")
-            self.rules.extend(Rule(grammar, spec) for spec in module.RULES)
+            terminals = Terminals(module.TERMINALS)
+            self.rules.extend(Rule(grammar, spec, terminals) for spec in module.RULES)
         self._by_literal: dict[bytes, list[int]] = {}
         for index, rule in enumerate(self.rules):
             for literal in rule.literals:

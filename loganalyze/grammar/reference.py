@@ -34,7 +34,7 @@ def _parser(grammar: str) -> Lark:
 
 @cache
 def _kinds(grammar: str) -> dict[tuple[str, str], str]:
-    return {(spec["name"], name): kind for spec in derive(grammar) for name, _, kind in spec["fields"]}
+    return {(spec["name"], name): kind for spec in derive(grammar)[0] for name, _, kind in spec["fields"]}
 
 
 def parse(grammar: str, rule: str, line: str) -> dict[str, Any] | None:

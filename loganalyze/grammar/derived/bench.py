@@ -1,12 +1,11 @@
 # Derived from grammars/bench.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'md_head',
-        '[ \\t]*+\\|[ \\t]*+model[ \\t]*+\\|[ \\t]*+(?P<columns>(?>[a-z][^\\n]*\\|))[ \\t]*+\\Z',
+        (b'|', b'model', b'|', ('columns', 0)),
         (('columns', 'columns', 'str'),),
         (b'| model',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'md_row',
-        '[ \\t]*+\\|[ \\t]*+(?P<model>(?>[A-Za-z0-9][^|\\n]{0,200}[^|\\s]))[ \\t]*+\\|[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<size_unit>(?>[KMGT]iB))[ \\t]*+\\|[ \\t]*+(?P<params>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<params_unit>(?>[KMBT]))[ \\t]*+\\|[ \\t]*+(?P<cells>(?>[^\\s|][^\\n]*\\|))[ \\t]*+\\Z',
+        (b'|', ('model', 1), b'|', ('size', 2), ('size_unit', 3), b'|', ('params', 2), ('params_unit', 4), b'|', ('cells', 5)),
         (('model', 'model', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('params', 'params', 'float'), ('params_unit', 'params_unit', 'str'), ('cells', 'cells', 'str')),
         (b'iB |',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'build',
-        '[ \\t]*+build:[ \\t]*+(?P<sha>(?>[0-9a-f]{7,40}|unknown))[ \\t]*+\\([ \\t]*+(?P<build_number>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
+        (b'build:', ('sha', 6), b'(', ('build_number', 7), b')'),
         (('sha', 'sha', 'str'), ('build_number', 'build_number', 'int')),
         (b'build:',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'csv_head',
-        '[ \\t]*+build_commit,[ \\t]*+(?P<names>(?>[a-z_]+(?:,[a-z_]+)*))[ \\t]*+\\Z',
+        (b'build_commit,', ('names', 8)),
         (('names', 'names', 'str'),),
         (b'build_commit,',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'json_line',
-        '[ \\t]*+(?P<json_object>(?>\\{ ?"build_commit": [^\\n]*\\}))[ \\t]*+\\Z',
+        (('json_object', 9),),
         (('json_object', 'json_object', 'str'),),
         (b'"build_commit":',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'json_first',
-        '[ \\t]*+"build_commit":[ \\t]*+(?P<first_value>(?>"[^"\\n]*"))[ \\t]*+,[ \\t]*+\\Z',
+        (b'"build_commit":', ('first_value', 10), b','),
         (('first_value', 'first_value', 'str'),),
         (b'"build_commit":',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sql',
-        "[ \\t]*+INSERT\\ INTO(?:[ \\t]*+llama_bench|[ \\t]*+test)[ \\t]*+\\([ \\t]*+(?P<sql_names>(?>[a-z_]+(?:, [a-z_]+)*))[ \\t]*+\\)[ \\t]*+VALUES[ \\t]*+\\([ \\t]*+(?P<sql_values>(?>'[^\\n]*'))[ \\t]*+\\);[ \\t]*+\\Z",
+        (b'INSERT INTO', ('|', (b'llama_bench',), (b'test',)), b'(', ('sql_names', 11), b')', b'VALUES', b'(', ('sql_values', 12), b');'),
         (('sql_names', 'sql_names', 'str'), ('sql_values', 'sql_values', 'str')),
         (b'INSERT INTO',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'batched_head',
-        '[ \\t]*+\\|[ \\t]*+PP[ \\t]*+\\|[ \\t]*+TG[ \\t]*+\\|(?:[ \\t]*+B[ \\t]*+\\|)?[ \\t]*+N_KV[ \\t]*+\\|[ \\t]*+T_PP\\ s[ \\t]*+\\|[ \\t]*+S_PP\\ t/s[ \\t]*+\\|[ \\t]*+T_TG\\ s[ \\t]*+\\|[ \\t]*+S_TG\\ t/s[ \\t]*+\\|(?:[ \\t]*+(?P<more>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
+        (b'|', b'PP', b'|', b'TG', b'|', ('?', b'B', b'|'), b'N_KV', b'|', b'T_PP s', b'|', b'S_PP t/s', b'|', b'T_TG s', b'|', b'S_TG t/s', b'|', ('?', ('more', 13))),
         (('more', 'more', 'str'),),
         (b'S_PP t/s',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'batched_setup',
-        '(?:[ \\t]*+main|[ \\t]*+llama_batched_bench)[ \\t]*+:[ \\t]*+n_kv_max[ \\t]*+=[ \\t]*+(?P<n_kv_max>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?P<setup_pairs>(?>n_batch[^\\n]*))[ \\t]*+\\Z',
+        (('|', (b'main',), (b'llama_batched_bench',)), b':', b'n_kv_max', b'=', ('n_kv_max', 7), b',', ('setup_pairs', 14)),
         (('n_kv_max', 'n_kv_max', 'int'), ('setup_pairs', 'setup_pairs', 'str')),
         (b'n_kv_max',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'batched_line',
-        '[ \\t]*+(?P<batched_object>(?>\\{"n_kv_max": [^\\n]*\\}))[ \\t]*+\\Z',
+        (('batched_object', 15),),
         (('batched_object', 'batched_object', 'str'),),
         (b'{"n_kv_max":',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'progress',
-        '[ \\t]*+llama\\-bench:\\ benchmark[ \\t]*+(?>\\d+\\/\\d+)[ \\t]*+:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'llama-bench: benchmark', 16, b':', 17),
         (),
         (b'llama-bench: benchmark',),
         False,
@@ -114,4 +113,24 @@ RULES: tuple[Any, ...] = (
         'b4300',
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>[a-z][^\\n]*\\|)',
+    '(?>[A-Za-z0-9][^|\\n]{0,200}[^|\\s])',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[KMGT]iB)',
+    '(?>[KMBT])',
+    '(?>[^\\s|][^\\n]*\\|)',
+    '(?>[0-9a-f]{7,40}|unknown)',
+    '(?>-?\\d{1,20})',
+    '(?>[a-z_]+(?:,[a-z_]+)*)',
+    '(?>\\{ ?"build_commit": [^\\n]*\\})',
+    '(?>"[^"\\n]*")',
+    '(?>[a-z_]+(?:, [a-z_]+)*)',
+    "(?>'[^\\n]*')",
+    '(?>[A-Z][^\\n]*)',
+    '(?>n_batch[^\\n]*)',
+    '(?>\\{"n_kv_max": [^\\n]*\\})',
+    '(?>\\d+\\/\\d+)',
+    '(?>[^\\s].*)',
 )

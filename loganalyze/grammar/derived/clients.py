@@ -1,12 +1,11 @@
 # Derived from grammars/clients.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'bench_head',
-        '[ \\t]*+(?>=+)[ \\t]*+Serving\\ Benchmark\\ Result[ \\t]*+(?>=+)[ \\t]*+\\Z',
+        (0, b'Serving Benchmark Result', 0),
         (),
         (b'Serving Benchmark Result',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bench_row',
-        '[ \\t]*+(?P<bench_key>(?>(?:Successful requests|Failed requests|Benchmark duration \\(s\\)|Total (?:input|generated) (?:text )?tokens(?: \\(retokenized\\))?|(?:Request|Input token|Output token|Peak output token|Total token|Total Token) throughput \\((?:req|tok)\\/s\\)|Peak concurrent requests|Concurrency|(?:Mean|Median|P\\d+|Max|Std) (?:TTFT|TPOT|ITL|E2EL|E2E Latency) \\(ms\\)|Traffic request rate|Max(?:imum)? request concurrency|Request rate configured \\(RPS\\))))[ \\t]*+:[ \\t]*+(?P<bench_value>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\Z',
+        (('bench_key', 1), b':', ('bench_value', 2)),
         (('bench_key', 'bench_key', 'str'), ('bench_value', 'bench_value', 'float')),
         (b'(req/s):', b'(tok/s):', b'(ms):', b'(s):', b'Successful requests:', b'Failed requests:', b'tokens:', b'oncurrency:', b'request rate:', b'(RPS):', b'Backend:'),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'curl_time',
-        '(?:[ \\t]*+time_namelookup:|[ \\t]*+time_connect:|[ \\t]*+time_appconnect:|[ \\t]*+time_pretransfer:|[ \\t]*+time_starttransfer:|[ \\t]*+time_total:)[ \\t]*+(?P<curl_s>(?>-?\\d+(?:[.,]\\d+)?))(?:[ \\t]*+s)?[ \\t]*+\\Z',
+        (('|', (b'time_namelookup:',), (b'time_connect:',), (b'time_appconnect:',), (b'time_pretransfer:',), (b'time_starttransfer:',), (b'time_total:',)), ('curl_s', 3), ('?', b's')),
         (('curl_s', 'curl_s', 'decimal'),),
         (b'time_appconnect:', b'time_connect:', b'time_namelookup:', b'time_pretransfer:', b'time_starttransfer:', b'time_total:'),
         True,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'curl_pair',
-        '[ \\t]*+TTFB(?:[ \\t]*+:|[ \\t]*+=)[ \\t]*+(?P<ttfb_s>(?>-?\\d+(?:[.,]\\d+)?))(?:[ \\t]*+s)?(?:[ \\t]*+,)?(?:[ \\t]*+Total|[ \\t]*+total)(?:[ \\t]*+:|[ \\t]*+=)[ \\t]*+(?P<total_s>(?>-?\\d+(?:[.,]\\d+)?))(?:[ \\t]*+s)?[ \\t]*+\\Z',
+        (b'TTFB', ('|', (b':',), (b'=',)), ('ttfb_s', 3), ('?', b's'), ('?', b','), ('|', (b'Total',), (b'total',)), ('|', (b':',), (b'=',)), ('total_s', 3), ('?', b's')),
         (('ttfb_s', 'ttfb_s', 'decimal'), ('total_s', 'total_s', 'decimal')),
         (b'TTFB',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'curl_json',
-        '[ \\t]*+(?P<curl_object>(?>\\{[^\\n]*"time_starttransfer"[^\\n]*\\}))[ \\t]*+\\Z',
+        (('curl_object', 4),),
         (('curl_object', 'curl_object', 'str'),),
         (b'"time_starttransfer"',),
         False,
@@ -54,4 +53,11 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>=+)',
+    '(?>(?:Successful requests|Failed requests|Benchmark duration \\(s\\)|Total (?:input|generated) (?:text )?tokens(?: \\(retokenized\\))?|(?:Request|Input token|Output token|Peak output token|Total token|Total Token) throughput \\((?:req|tok)\\/s\\)|Peak concurrent requests|Concurrency|(?:Mean|Median|P\\d+|Max|Std) (?:TTFT|TPOT|ITL|E2EL|E2E Latency) \\(ms\\)|Traffic request rate|Max(?:imum)? request concurrency|Request rate configured \\(RPS\\)))',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>-?\\d+(?:[.,]\\d+)?)',
+    '(?>\\{[^\\n]*"time_starttransfer"[^\\n]*\\})',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/dool.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'csv_title',
-        '[ \\t]*+(?>"(?:[Dd]stat|dool) [0-9.]+ CSV output")[ \\t]*+\\Z',
+        (0,),
         (),
         (b'CSV output',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'csv_groups',
-        '[ \\t]*+(?>"(?:system|epoch|memory usage|total (?:cpu )?usage|swap|paging|dsk\\/total|procs|load avg)",)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (1, 2),
         (),
         (b'"memory usage"', b'"total cpu usage"', b'"total usage"', b'"paging"', b'"dsk/total"'),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'screen_groups',
-        '[ \\t]*+(?>(?:-|┄)+[a-z0-9\\/]+(?:-|┄)[^\n"]*)[ \\t]*+\\Z',
+        (3,),
         (),
         (b'system', b'usage', b'dsk', b'swap', b'paging'),
         False,
@@ -34,4 +33,10 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>"(?:[Dd]stat|dool) [0-9.]+ CSV output")',
+    '(?>"(?:system|epoch|memory usage|total (?:cpu )?usage|swap|paging|dsk\\/total|procs|load avg)",)',
+    '(?>[^\\s].*)',
+    '(?>(?:-|┄)+[a-z0-9\\/]+(?:-|┄)[^\n"]*)',
 )

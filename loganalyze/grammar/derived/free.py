@@ -1,12 +1,11 @@
 # Derived from grammars/free.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'names',
-        '[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?>[^\\s\\d:]{3,24})[ \\t]*+(?P<fifth_name>(?>[^\\s\\d:]{3,24}))(?:[ \\t]*+(?P<sixth_name>(?>[^\\s\\d:]{3,24})))?(?:[ \\t]*+(?P<seventh_name>(?>[^\\s\\d:]{3,24})))?[ \\t]*+\\Z',
+        (0, 0, 0, 0, ('fifth_name', 0), ('?', ('sixth_name', 0)), ('?', ('seventh_name', 0))),
         (('fifth_name', 'fifth_name', 'str'), ('sixth_name', 'sixth_name', 'str'), ('seventh_name', 'seventh_name', 'str')),
         (b'buff', b'uffer', b'ache', b'ach\xc3\xa9', b'bufor', b'\xd0\xba\xd0\xb5\xd1\x88', b'\xe7\xbc\x93'),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'row',
-        '[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]*(?::|：)))[ \\t]*+(?P<total>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))(?:[ \\t]*+(?P<shared>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<fifth>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<sixth>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?(?:[ \\t]*+(?P<seventh>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))))?[ \\t]*+\\Z',
+        (('label', 1), ('total', 2), ('used', 2), ('free', 2), ('?', ('shared', 2)), ('?', ('fifth', 2)), ('?', ('sixth', 2)), ('?', ('seventh', 2))),
         (('label', 'label', 'str'), ('total', 'total', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str'), ('shared', 'shared', 'str'), ('fifth', 'fifth', 'str'), ('sixth', 'sixth', 'str'), ('seventh', 'seventh', 'str')),
         (b':', b'\xef\xbc\x9a'),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'adjusted',
-        '[ \\t]*+\\-/\\+[ \\t]*+(?P<label>(?>[^\\s\\d:\\-+][^\\s:]*(?::|：)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
+        (b'-/+', ('label', 1), ('used', 2), ('free', 2)),
         (('label', 'label', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         (b'-/+',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'line',
-        '[ \\t]*+SwapUse[ \\t]*+(?P<swap_used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+CachUse[ \\t]*+(?P<cache>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemUse[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+MemFree[ \\t]*+(?P<free>(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S)))[ \\t]*+\\Z',
+        (b'SwapUse', ('swap_used', 2), b'CachUse', ('cache', 2), b'MemUse', ('used', 2), b'MemFree', ('free', 2)),
         (('swap_used', 'swap_used', 'str'), ('cache', 'cache', 'str'), ('used', 'used', 'str'), ('free', 'free', 'str')),
         (b'SwapUse',),
         False,
@@ -44,4 +43,9 @@ RULES: tuple[Any, ...] = (
         'procps 4.0.4 (free -L)',
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>[^\\s\\d:]{3,24})',
+    '(?>[^\\s\\d:\\-+][^\\s:]*(?::|：))',
+    '(?>\\d+(?:[.,]\\d+)?(?:[KMGTPE]i?B?|B)?(?!\\S))',
 )

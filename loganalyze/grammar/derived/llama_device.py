@@ -1,12 +1,11 @@
 # Derived from grammars/llama_device.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'build_main',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+build[ \\t]*+=[ \\t]*+(?P<build_no>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<commit>(?>[0-9a-zA-Z_.+-]+))[ \\t]*+\\)[ \\t]*+\\Z',
+        (0, b'build', b'=', ('build_no', 1), b'(', ('commit', 2), b')'),
         (('build_no', 'build_no', 'int'), ('commit', 'commit', 'str')),
         (b': build = ',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'build',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+build)?[ \\t]*+(?P<build_no>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<commit>(?>[0-9a-zA-Z_.+-]+))[ \\t]*+\\)[ \\t]*+with[ \\t]*+(?P<compiler>(?>[^\\s].*(?= for )))[ \\t]*+for[ \\t]*+(?P<target>(?>[^\\s].*))[ \\t]*+\\Z',
+        (0, ('?', b'build'), ('build_no', 1), b'(', ('commit', 2), b')', b'with', ('compiler', 3), b'for', ('target', 4)),
         (('build_no', 'build_no', 'int'), ('commit', 'commit', 'str'), ('compiler', 'compiler', 'str'), ('target', 'target', 'str')),
         (b'build: ', b': build '),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'built',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+built\\ with[ \\t]*+(?P<compiler>(?>[^\\s].*(?= for )))[ \\t]*+for[ \\t]*+(?P<target>(?>[^\\s].*))[ \\t]*+\\Z',
+        (0, b'built with', ('compiler', 3), b'for', ('target', 4)),
         (('compiler', 'compiler', 'str'), ('target', 'target', 'str')),
         (b': built with ',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'build_tag',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))|[ \\t]*+build\\ \\ \\ \\ \\ \\ :)[ \\t]*+(?P<tag>(?>b\\d+(?:-[0-9a-zA-Z]+)?))[ \\t]*+\\Z',
+        (('|', (0,), (b'build      :',)), ('tag', 5)),
         (('tag', 'tag', 'str'),),
         (b'build      : b', b'build_info: b'),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'chat_model',
-        '[ \\t]*+(?>model +:(?= ))[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
+        (6, ('path', 4)),
         (('path', 'path', 'str'),),
         (b'model      : ',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'backend_init',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+llama\\ backend\\ init[ \\t]*+\\Z',
+        (0, b'llama backend init'),
         (),
         (b'llama backend init',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_init',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+initializing\\ \\.\\.\\.[ \\t]*+\\Z',
+        (0, b'initializing ...'),
         (),
         (b'initializing ...',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_begin',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+load\\ the\\ model\\ and\\ apply\\ lora\\ adapter,\\ if\\ any[ \\t]*+\\Z',
+        (0, b'load the model and apply lora adapter, if any'),
         (),
         (b'load the model and apply lora adapter, if any',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'seed',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+seed[ \\t]*+=|[ \\t]*+sampler\\ seed:|[ \\t]*+sampling\\ seed:)[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('|', (0, b'seed', b'='), (b'sampler seed:',), (b'sampling seed:',)), ('number', 1)),
         (('number', 'number', 'int'),),
         (b': seed ', b'seed: '),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'threadpool',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+llama\\ threadpool\\ init[ \\t]*+,[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, b'llama threadpool init', b',', b'n_threads', b'=', ('n_threads', 1)),
         (('n_threads', 'n_threads', 'int'),),
         (b'llama threadpool init',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'system_info',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))(?:[ \\t]*+\\([ \\t]*+n_threads_batch[ \\t]*+=[ \\t]*+(?P<n_threads_batch>(?>-?\\d{1,20}))[ \\t]*+\\))?[ \\t]*+/[ \\t]*+(?P<n_threads_total>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+(?P<features>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (0, b'n_threads', b'=', ('n_threads', 1), ('?', b'(', b'n_threads_batch', b'=', ('n_threads_batch', 1), b')'), b'/', ('n_threads_total', 1), b'|', ('?', ('features', 4))),
         (('n_threads', 'n_threads', 'int'), ('n_threads_batch', 'n_threads_batch', 'int'), ('n_threads_total', 'n_threads_total', 'int'), ('features', 'features', 'str')),
         (b'system_info: n_threads',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_system_info',
-        '[ \\t]*+system\\ info:[ \\t]*+n_threads[ \\t]*+=[ \\t]*+(?P<n_threads>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_threads_batch[ \\t]*+=[ \\t]*+(?P<n_threads_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+total_threads[ \\t]*+=[ \\t]*+(?P<n_threads_total>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'system info:', b'n_threads', b'=', ('n_threads', 1), b',', b'n_threads_batch', b'=', ('n_threads_batch', 1), b',', b'total_threads', b'=', ('n_threads_total', 1)),
         (('n_threads', 'n_threads', 'int'), ('n_threads_batch', 'n_threads_batch', 'int'), ('n_threads_total', 'n_threads_total', 'int')),
         (b'system info: n_threads = ',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'verbosity',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+verbosity[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\(adjust\\ with\\ the\\ `\\-lv\\ N`\\ CLI\\ arg\\)[ \\t]*+\\Z',
+        (0, b'verbosity', b'=', ('number', 1), b'(adjust with the `-lv N` CLI arg)'),
         (('number', 'number', 'int'),),
         (b'(adjust with the `-lv N` CLI arg)',),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'parallel_auto',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_parallel\\ is\\ set\\ to\\ auto,\\ using\\ n_parallel[ \\t]*+=[ \\t]*+(?P<n_parallel>(?>-?\\d{1,20}))[ \\t]*+and\\ kv_unified[ \\t]*+=[ \\t]*+(?P<kv_unified>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z',
+        (0, b'n_parallel is set to auto, using n_parallel', b'=', ('n_parallel', 1), b'and kv_unified', b'=', ('kv_unified', 7)),
         (('n_parallel', 'n_parallel', 'int'), ('kv_unified', 'kv_unified', 'str')),
         (b'n_parallel is set to auto, using n_parallel',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_found',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+found[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+devices:|[ \\t]*+devices\\ \\(Total\\ VRAM:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\):)[ \\t]*+\\Z',
+        (0, b'found', ('count', 1), ('backend', 8), ('|', (b'devices:',), (b'devices (Total VRAM:', ('total_mib', 1), b'MiB):'))),
         (('count', 'count', 'int'), ('backend', 'backend', 'str'), ('total_mib', 'total_mib', 'int')),
         (b'ggml_cuda_init: found ', b'ggml_init_cublas: found '),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_option',
-        '(?:[ \\t]*+ggml_init_cublas:|[ \\t]*+ggml_cuda_init:)[ \\t]*+(?P<option>(?>[A-Z0-9_]+:))[ \\t]*+(?>(?:true|false|yes|no|0|1)\\b)[ \\t]*+\\Z',
+        (('|', (b'ggml_init_cublas:',), (b'ggml_cuda_init:',)), ('option', 9), 7),
         (('option', 'option', 'str'),),
         (b'ggml_cuda_init:', b'ggml_init_cublas:'),
         False,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_device',
-        '[ \\t]*+Device[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+(?P<device_name>(?>[^,\\s](?:[^,]|,(?! (?:compute capability|gfx\\d|VMM:|Wave Size:|VRAM:)))*))(?:[ \\t]*+,[ \\t]*+compute\\ capability[ \\t]*+(?P<capability>(?>\\d+\\.\\d+)))?(?:[ \\t]*+,[ \\t]*+(?P<gfx>(?>gfx[0-9a-z:+-]+(?: \\(0x[0-9a-f]+\\))?)))?(?:[ \\t]*+,[ \\t]*+VMM:[ \\t]*+(?P<vmm>(?>(?:true|false|yes|no|0|1)\\b)))?(?:[ \\t]*+,[ \\t]*+Wave\\ Size:[ \\t]*+(?P<wave>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+VRAM:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB)?[ \\t]*+\\Z',
+        (b'Device', ('index', 1), b':', ('device_name', 10), ('?', b',', b'compute capability', ('capability', 11)), ('?', b',', ('gfx', 12)), ('?', b',', b'VMM:', ('vmm', 7)), ('?', b',', b'Wave Size:', ('wave', 1)), ('?', b',', b'VRAM:', ('total_mib', 1), b'MiB')),
         (('index', 'index', 'int'), ('device_name', 'device_name', 'str'), ('capability', 'capability', 'str'), ('gfx', 'gfx', 'str'), ('vmm', 'vmm', 'str'), ('wave', 'wave', 'int'), ('total_mib', 'total_mib', 'int')),
         (b'  Device ', b'compute capability ', b', VMM: '),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vulkan_found',
-        '[ \\t]*+ggml_vulkan:[ \\t]*+Found[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+Vulkan\\ devices:[ \\t]*+\\Z',
+        (b'ggml_vulkan:', b'Found', ('count', 1), b'Vulkan devices:'),
         (('count', 'count', 'int'),),
         (b'Vulkan devices:',),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vulkan_device',
-        '(?:[ \\t]*+ggml_vulkan:[ \\t]*+Using|[ \\t]*+Vulkan[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:|[ \\t]*+ggml_vulkan:[ \\t]*+(?P<index__2>(?>-?\\d{1,20}))[ \\t]*+=)[ \\t]*+(?P<vulkan_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+uma:[ \\t]*+(?P<uma>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\|[ \\t]*+(?P<features>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('|', (b'ggml_vulkan:', b'Using'), (b'Vulkan', ('index', 1), b':'), (b'ggml_vulkan:', ('index__2', 1), b'=')), ('vulkan_name', 13), b'|', b'uma:', ('uma', 7), b'|', ('features', 4)),
         (('index', 'index', 'int'), ('index', 'index__2', 'int'), ('vulkan_name', 'vulkan_name', 'str'), ('uma', 'uma', 'str'), ('features', 'features', 'str')),
         (b'| uma: ',),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_info',
-        '(?:[ \\t]*+ggml_metal_init:|[ \\t]*+ggml_metal_device_init:)(?:(?:[ \\t]*+found\\ device:|[ \\t]*+picking\\ default\\ device:|[ \\t]*+GPU\\ name:)[ \\t]*+(?P<metal_name>(?>[^\\s].*))|(?:[ \\t]*+hasUnifiedMemory|[ \\t]*+has\\ unified\\ memory)[ \\t]*+=[ \\t]*+(?P<uma>(?>(?:true|false|yes|no|0|1)\\b))|[ \\t]*+(?P<metal_other>(?>(?!found device:|picking default|GPU name:|has ?[uU]nified|recommendedMax|error|warning|failed|maxTransferRate)[^\\s].*)))[ \\t]*+\\Z',
+        (('|', (b'ggml_metal_init:',), (b'ggml_metal_device_init:',)), ('|', (('|', (b'found device:',), (b'picking default device:',), (b'GPU name:',)), ('metal_name', 4)), (('|', (b'hasUnifiedMemory',), (b'has unified memory',)), b'=', ('uma', 7)), (('metal_other', 14),))),
         (('metal_name', 'metal_name', 'str'), ('uma', 'uma', 'str'), ('metal_other', 'metal_other', 'str')),
         (b'ggml_metal_init: ', b'ggml_metal_device_init: '),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_working_set',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+recommendedMaxWorkingSetSize[ \\t]*+=[ \\t]*+(?P<size_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'recommendedMaxWorkingSetSize', b'=', ('size_mb', 15), 16),
         (('size_mb', 'size_mb', 'float'),),
         (b'ggml_metal_init: recommendedMax', b'ggml_metal_device_init: recommendedMax'),
         False,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_transfer',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+maxTransferRate[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'maxTransferRate', b'=', 4),
         (),
         (b'ggml_metal_init: maxTransferRate', b'ggml_metal_device_init: maxTransferRate'),
         False,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_buffer',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocated(?:[ \\t]*+(?P<buffer_name>(?>'[^']*')))?[ \\t]*+buffer,\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+,[ \\t]*+offs[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?(?:[ \\t]*+,[ \\t]*+\\([ \\t]*+(?P<used_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+/[ \\t]*+(?P<limit_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\))?(?:[ \\t]*+,[ \\t]*+(?P<over>warning:\\ current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size))?[ \\t]*+\\Z",
+        (0, b'allocated', ('?', ('buffer_name', 17)), b'buffer, size', b'=', ('mib', 15), 16, ('?', b',', b'offs', b'=', 1), ('?', b',', b'(', ('used_mib', 15), b'/', ('limit_mib', 15), b')'), ('?', b',', ('over', b'warning: current allocated size is greater than the recommended max working set size'))),
         (('buffer_name', 'buffer_name', 'str'), ('mib', 'mib', 'float'), ('used_mib', 'used_mib', 'float'), ('limit_mib', 'limit_mib', 'float'), ('over', 'over', 'str')),
         (b'buffer, size',),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sycl_found',
-        '(?:[ \\t]*+Found|[ \\t]*+found)[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+SYCL\\ devices:[ \\t]*+\\Z',
+        (('|', (b'Found',), (b'found',)), ('count', 1), b'SYCL devices:'),
         (('count', 'count', 'int'),),
         (b'SYCL devices:',),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sycl_device',
-        '[ \\t]*+\\|[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\[[ \\t]*+(?P<sycl_type>(?>[a-z_]+:[a-z]+:\\d+))[ \\t]*+\\][ \\t]*+\\|[ \\t]*+(?P<sycl_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<sycl_version>(?>[^|\\s]+))[ \\t]*+\\|[ \\t]*+(?P<units>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<units__2>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<units__3>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<total_m>(?>-?\\d{1,20}))[ \\t]*+M\\|(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'|', ('index', 1), b'|', b'[', ('sycl_type', 18), b']', b'|', ('sycl_name', 13), b'|', ('sycl_version', 19), b'|', ('units', 1), b'|', ('units__2', 1), b'|', ('units__3', 1), b'|', ('total_m', 1), b'M|', ('?', 4)),
         (('index', 'index', 'int'), ('sycl_type', 'sycl_type', 'str'), ('sycl_name', 'sycl_name', 'str'), ('sycl_version', 'sycl_version', 'str'), ('units', 'units', 'int'), ('units', 'units__2', 'int'), ('units', 'units__3', 'int'), ('total_m', 'total_m', 'int')),
         (b'[level_zero:', b'[opencl:'),
         False,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'opencl',
-        "[ \\t]*+ggml_opencl:(?:[ \\t]*+selecting\\ platform:[ \\t]*+(?>'[^']*')|[ \\t]*+selecting\\ device:[ \\t]*+(?P<opencl_name>(?>'[^']*'))|[ \\t]*+device\\ FP16\\ support:[ \\t]*+(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z",
+        (b'ggml_opencl:', ('|', (b'selecting platform:', 17), (b'selecting device:', ('opencl_name', 17)), (b'device FP16 support:', 7))),
         (('opencl_name', 'opencl_name', 'str'),),
         (b'ggml_opencl:',),
         False,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_backend',
-        '[ \\t]*+load_backend:[ \\t]*+loaded[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+backend\\ from[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
+        (b'load_backend:', b'loaded', ('backend', 8), b'backend from', ('path', 4)),
         (('backend', 'backend', 'str'), ('path', 'path', 'str')),
         (b'load_backend:',),
         False,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'using_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<used_name>(?>\\(.+\\)(?= - \\d)))[ \\t]*+\\-[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free[ \\t]*+\\Z',
+        (0, b'using device', ('device', 8), ('used_name', 20), b'-', ('free_mib', 1), b'MiB free'),
         (('device', 'device', 'str'), ('used_name', 'used_name', 'str'), ('free_mib', 'free_mib', 'int')),
         (b'using device',),
         False,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'skipping_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+skipping\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'skipping device', ('device', 8), 4),
         (('device', 'device', 'str'),),
         (b'skipping device',),
         False,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'device_info',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+\\-)?[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+:[ \\t]*+(?P<listed_name>(?>[^\\s].*(?= \\(\\d+ MiB,)))[ \\t]*+\\([ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+MiB,[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free\\)[ \\t]*+\\Z',
+        (('?', 0), ('?', b'-'), ('device', 8), b':', ('listed_name', 21), b'(', ('total_mib', 1), b'MiB,', ('free_mib', 1), b'MiB free)'),
         (('device', 'device', 'str'), ('listed_name', 'listed_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int')),
         (b'MiB free)',),
         False,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'device_list',
-        '[ \\t]*+(?>(?:cmn +\\w+: +)?device_info:)[ \\t]*+\\Z',
+        (22,),
         (),
         (b'device_info:',),
         False,
@@ -314,4 +313,29 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>-?\\d{1,20})',
+    '(?>[0-9a-zA-Z_.+-]+)',
+    '(?>[^\\s].*(?= for ))',
+    '(?>[^\\s].*)',
+    '(?>b\\d+(?:-[0-9a-zA-Z]+)?)',
+    '(?>model +:(?= ))',
+    '(?>(?:true|false|yes|no|0|1)\\b)',
+    '(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?))',
+    '(?>[A-Z0-9_]+:)',
+    '(?>[^,\\s](?:[^,]|,(?! (?:compute capability|gfx\\d|VMM:|Wave Size:|VRAM:)))*)',
+    '(?>\\d+\\.\\d+)',
+    '(?>gfx[0-9a-z:+-]+(?: \\(0x[0-9a-f]+\\))?)',
+    '(?>[^|\\s](?:[^|]*[^|\\s])?)',
+    '(?>(?!found device:|picking default|GPU name:|has ?[uU]nified|recommendedMax|error|warning|failed|maxTransferRate)[^\\s].*)',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>Mi?B\\b)',
+    "(?>'[^']*')",
+    '(?>[a-z_]+:[a-z]+:\\d+)',
+    '(?>[^|\\s]+)',
+    '(?>\\(.+\\)(?= - \\d))',
+    '(?>[^\\s].*(?= \\(\\d+ MiB,))',
+    '(?>(?:cmn +\\w+: +)?device_info:)',
 )

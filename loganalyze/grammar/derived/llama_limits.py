@@ -1,12 +1,11 @@
 # Derived from grammars/llama_limits.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'no_slot',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ find\\ a\\ slot\\ for[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens|[ \\t]*+failed\\ to\\ find\\ a\\ memory\\ slot\\ for\\ batch\\ of\\ size[ \\t]*+(?P<n_tokens__2>(?>-?\\d{1,20}))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z',
+        (0, ('|', (b'failed to find a slot for', ('n_tokens', 1), b'tokens'), (b'failed to find a memory slot for batch of size', ('n_tokens__2', 1), ('?', 2)))),
         (('n_tokens', 'n_tokens', 'int'), ('n_tokens', 'n_tokens__2', 'int')),
         (b': failed to find a slot for ', b': failed to find a memory slot'),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_space',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ find\\ free\\ space\\ in\\ the\\ KV\\ cache,\\ retrying\\ with\\ smaller[ \\t]*+(?P<no_space_text>(?>(?:n_batch|batch size[^\\n]*?, n_batch) =))[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+ret[ \\t]*+=[ \\t]*+(?P<ret>(?>-?\\d{1,20})))?[ \\t]*+\\Z',
+        (0, b'failed to find free space in the KV cache, retrying with smaller', ('no_space_text', 3), ('n_batch', 1), ('?', b',', b'ret', b'=', ('ret', 1))),
         (('no_space_text', 'no_space_text', 'str'), ('n_batch', 'n_batch', 'int'), ('ret', 'ret', 'int')),
         (b'failed to find free space in the KV cache, retrying with smaller',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'decode_failed',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<decode_text>(?>failed to decode the batch(?:: KV cache is full[^,]*)?|Context size has been exceeded\\.|Compute error\\.|Invalid input batch\\.))(?:[ \\t]*+(?>,))?(?:(?:[ \\t]*+i|[ \\t]*+off)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,)?[ \\t]*+n_batch[ \\t]*+=[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+ret[ \\t]*+=[ \\t]*+(?P<ret>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, ('decode_text', 4), ('?', 5), ('?', ('|', (b'i',), (b'off',)), b'=', 1, b','), b'n_batch', b'=', ('n_batch', 1), b',', b'ret', b'=', ('ret', 1)),
         (('decode_text', 'decode_text', 'str'), ('n_batch', 'n_batch', 'int'), ('ret', 'ret', 'int')),
         (b': failed to decode the batch', b': Context size has been exceeded.', b': Compute error.', b': Invalid input batch.'),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'send_error',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+task\\ id[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+error:(?:[ \\t]*+request\\ \\([ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)\\ exceeds\\ the\\ available\\ context\\ size\\ \\([ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+tokens\\)(?:[ \\t]*+(?>[^\\s].*))?|[ \\t]*+(?P<too_long>(?:[ \\t]*+Context\\ size\\ has\\ been\\ exceeded\\.|[ \\t]*+the\\ request\\ exceeds\\ the\\ available\\ context\\ size))(?:[ \\t]*+(?>[^\\s].*))?|[ \\t]*+(?P<other_error>(?>(?!request \\(|Context size has been|the request exceeds)[^\\s].*)))[ \\t]*+\\Z',
+        (0, b'task id', b'=', ('task', 1), b',', b'error:', ('|', (b'request (', ('n_tokens', 1), b'tokens) exceeds the available context size (', ('n_ctx', 1), b'tokens)', ('?', 2)), (('too_long', ('|', (b'Context size has been exceeded.',), (b'the request exceeds the available context size',))), ('?', 2)), (('other_error', 6),))),
         (('task', 'task', 'int'), ('n_tokens', 'n_tokens', 'int'), ('n_ctx', 'n_ctx', 'int'), ('too_long', 'too_long', 'str'), ('other_error', 'other_error', 'str')),
         (b'send_error: task id = ',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_shift',
-        '(?:[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+slot\\ context\\ shift,|[ \\t]*+slot[ \\t]*+(?P<slot__2>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+context\\ shift\\ \\-)[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_left[ \\t]*+=[ \\t]*+(?P<n_left>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_discard[ \\t]*+=[ \\t]*+(?P<n_discard>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('|', (b'slot', ('slot_function', 7), b'id', ('slot', 1), b'|', b'task', ('task', 1), b'|', b'slot context shift,'), (b'slot', ('slot__2', 1), b':', b'context shift -')), b'n_keep', b'=', 1, b',', b'n_left', b'=', ('n_left', 1), b',', b'n_discard', b'=', ('n_discard', 1)),
         (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('slot', 'slot__2', 'int'), ('n_left', 'n_left', 'int'), ('n_discard', 'n_discard', 'int')),
         (b'context shift, n_keep = ', b'context shift - n_keep = '),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'truncated',
-        '[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+input\\ truncated,\\ n_ctx[ \\t]*+=[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_left[ \\t]*+=[ \\t]*+(?P<n_left>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_prompt_tokens[ \\t]*+=[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'slot', ('slot_function', 7), b'id', ('slot', 1), b'|', b'task', ('task', 1), b'|', b'input truncated, n_ctx', b'=', ('n_ctx', 1), b',', b'n_keep', b'=', 1, b',', b'n_left', b'=', ('n_left', 1), b',', b'n_prompt_tokens', b'=', ('n_tokens', 1)),
         (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx', 'n_ctx', 'int'), ('n_left', 'n_left', 'int'), ('n_tokens', 'n_tokens', 'int')),
         (b'input truncated, n_ctx',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'reprocess',
-        '[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+forcing\\ full\\ prompt\\ re\\-processing\\ due\\ to\\ lack\\ of\\ cache\\ data(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'slot', ('slot_function', 7), b'id', ('slot', 1), b'|', b'task', ('task', 1), b'|', b'forcing full prompt re-processing due to lack of cache data', ('?', 2)),
         (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'forcing full prompt re-processing due to lack of cache data',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'purged',
-        '(?:[ \\t]*+slot[ \\t]*+(?P<slot_function>(?>[\\w()]+ ?(?:\\(\\))?:))[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+purging\\ slot[ \\t]*+(?>-?\\d{1,20})[ \\t]*+with[ \\t]*+(?P<n_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\Z',
+        (('|', (b'slot', ('slot_function', 7), b'id', ('slot', 1), b'|', b'task', ('task', 1), b'|'), (0,)), b'purging slot', 1, b'with', ('n_tokens', 1), b'tokens'),
         (('slot_function', 'slot_function', 'str'), ('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_tokens', 'n_tokens', 'int')),
         (b'purging slot',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_full',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+context\\ full\\ and\\ n_predict\\ ==[ \\t]*+(?>-?\\d{1,20})[ \\t]*+=>\\ stopping[ \\t]*+\\Z',
+        (0, b'context full and n_predict ==', 1, b'=> stopping'),
         (),
         (b'context full and n_predict ==',),
         False,
@@ -94,4 +93,14 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>-?\\d{1,20})',
+    '(?>[^\\s].*)',
+    '(?>(?:n_batch|batch size[^\\n]*?, n_batch) =)',
+    '(?>failed to decode the batch(?:: KV cache is full[^,]*)?|Context size has been exceeded\\.|Compute error\\.|Invalid input batch\\.)',
+    '(?>,)',
+    '(?>(?!request \\(|Context size has been|the request exceeds)[^\\s].*)',
+    '(?>[\\w()]+ ?(?:\\(\\))?:)',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/llama_load.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'gguf_begin',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loaded\\ meta\\ data\\ with[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+key\\-value\\ pairs\\ and[ \\t]*+(?P<n_tensors>(?>-?\\d{1,20}))[ \\t]*+tensors\\ from[ \\t]*+(?P<gguf_path>(?>[^\\s].*?(?= \\(version )))[ \\t]*+\\(version[ \\t]*+(?P<gguf_version>(?>[^\\s].*))[ \\t]*+\\Z',
+        (0, b'loaded meta data with', ('count', 1), b'key-value pairs and', ('n_tensors', 1), b'tensors from', ('gguf_path', 2), b'(version', ('gguf_version', 3)),
         (('count', 'count', 'int'), ('n_tensors', 'n_tensors', 'int'), ('gguf_path', 'gguf_path', 'str'), ('gguf_version', 'gguf_version', 'str')),
         (b'loaded meta data with',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gguf_parts',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+additional[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+GGUFs\\ metadata\\ loaded\\.[ \\t]*+\\Z',
+        (0, b'additional', ('count', 1), b'GGUFs metadata loaded.'),
         (('count', 'count', 'int'),),
         (b'GGUFs metadata loaded.',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gguf_dump',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+Dumping\\ metadata\\ keys/values\\.[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'Dumping metadata keys/values.', 3),
         (),
         (b'Dumping metadata keys/values.',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gguf_kv',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ kv[ \\t]*+(?>-?\\d{1,20})[ \\t]*+:[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+(?P<value_type>(?>[a-z0-9]+(?:\\[[^\\]]*\\])?))(?:[ \\t]*+=(?:[ \\t]*+(?P<value>(?>[^\\s].*)))?)?[ \\t]*+\\Z',
+        (0, b'- kv', 1, b':', ('key', 4), ('value_type', 5), ('?', b'=', ('?', ('value', 3)))),
         (('key', 'key', 'str'), ('value_type', 'value_type', 'str'), ('value', 'value', 'str')),
         (b'loader: - kv',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gguf_type',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ type[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+:[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+tensors[ \\t]*+\\Z',
+        (0, b'- type', ('type', 6), b':', ('count', 1), b'tensors'),
         (('type', 'type', 'str'), ('count', 'count', 'int')),
         (b'loader: - type',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gguf_tensor',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ tensor[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,[ \\t]*+split[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+:[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\[[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'- tensor', 1, ('?', b',', b'split', 1), b':', ('key', 4), ('type', 6), b'[', 3),
         (('key', 'key', 'str'), ('type', 'type', 'str')),
         (b'loader: - tensor',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml_begin',
-        '[ \\t]*+llama\\.cpp:\\ loading\\ model\\ from[ \\t]*+(?P<path>(?>[^\\s].*))[ \\t]*+\\Z',
+        (b'llama.cpp: loading model from', ('path', 3)),
         (('path', 'path', 'str'),),
         (b'llama.cpp: loading model from',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml1_begin',
-        "[ \\t]*+llama_model_load:[ \\t]*+loading\\ model\\ from[ \\t]*+(?P<quoted_path>(?>'[^']*'))[ \\t]*+\\-\\ please\\ wait\\ \\.\\.\\.[ \\t]*+\\Z",
+        (b'llama_model_load:', b'loading model from', ('quoted_path', 7), b'- please wait ...'),
         (('quoted_path', 'quoted_path', 'str'),),
         (b'llama_model_load: loading model from',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml1_part',
-        "[ \\t]*+llama_model_load:[ \\t]*+loading\\ model\\ part[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+from[ \\t]*+(?P<quoted_path>(?>'[^']*'))[ \\t]*+\\Z",
+        (b'llama_model_load:', b'loading model part', 1, b'/', 1, b'from', ('quoted_path', 7)),
         (('quoted_path', 'quoted_path', 'str'),),
         (b'loading model part',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml1_dots',
-        '[ \\t]*+llama_model_load:[ \\t]*+(?>\\.+)[ \\t]*+done[ \\t]*+\\Z',
+        (b'llama_model_load:', 8, b'done'),
         (),
         (b'.. done',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_model',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:(?:[ \\t]*+loading\\ model|[ \\t]*+local\\ path)[ \\t]*+(?P<quoted_path>(?>'[^']*'))|[ \\t]*+loading\\ draft\\ model[ \\t]*+(?P<draft_path>(?>'[^']*')))[ \\t]*+\\Z",
+        (0, ('|', (('|', (b'loading model',), (b'local path',)), ('quoted_path', 7)), (b'loading draft model', ('draft_path', 7)))),
         (('quoted_path', 'quoted_path', 'str'), ('draft_path', 'draft_path', 'str')),
         (b"loading model '", b"loading draft model '", b"local path '"),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_loading',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loading\\ model[ \\t]*+\\Z',
+        (0, b'loading model'),
         (),
         (b'main: loading model', b'server: loading model'),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hparam',
-        '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+(?P<hparam_name>(?>n_[a-z_]+\\b|f16\\b|type\\b))[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('|', (b'llama_model_load:',), (b'llama_model_load_internal:',)), ('hparam_name', 9), b'=', ('number', 1)),
         (('hparam_name', 'hparam_name', 'str'), ('number', 'number', 'int')),
         (b'llama_model_load:', b'llama_model_load_internal:'),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hparam_other',
-        '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+(?P<hparam_word>(?>(?:format|rnorm_eps|freq_base|freq_scale)\\b))[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('|', (b'llama_model_load:',), (b'llama_model_load_internal:',)), ('hparam_word', 10), b'=', 3),
         (('hparam_word', 'hparam_word', 'str'),),
         (b'llama_model_load:', b'llama_model_load_internal:'),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hparam_ftype',
-        '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+ftype[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\([ \\t]*+(?P<old_ftype>(?>[^()]+(?:\\([^()]*\\))?))[ \\t]*+\\)[ \\t]*+\\Z',
+        (('|', (b'llama_model_load:',), (b'llama_model_load_internal:',)), b'ftype', b'=', 1, b'(', ('old_ftype', 11), b')'),
         (('old_ftype', 'old_ftype', 'str'),),
         (b'llama_model_load_internal: ftype',),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hparam_size',
-        '(?:[ \\t]*+llama_model_load:|[ \\t]*+llama_model_load_internal:)[ \\t]*+model\\ size[ \\t]*+=[ \\t]*+(?P<size_label>(?>\\d+B\\b))[ \\t]*+\\Z',
+        (('|', (b'llama_model_load:',), (b'llama_model_load_internal:',)), b'model size', b'=', ('size_label', 12)),
         (('size_label', 'size_label', 'str'),),
         (b'llama_model_load_internal: model size',),
         False,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml1_size',
-        '[ \\t]*+llama_model_load:[ \\t]*+model\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+/[ \\t]*+num\\ tensors[ \\t]*+=[ \\t]*+(?P<n_tensors>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'llama_model_load:', b'model size', b'=', ('mib', 13), 14, b'/', b'num tensors', b'=', ('n_tensors', 1)),
         (('mib', 'mib', 'float'), ('n_tensors', 'n_tensors', 'int')),
         (b'llama_model_load:',),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ggml1_kv',
-        '[ \\t]*+llama_model_load:[ \\t]*+memory_size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+,[ \\t]*+n_mem[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'llama_model_load:', b'memory_size', b'=', ('mib', 13), 14, b',', b'n_mem', b'=', ('cells', 1)),
         (('mib', 'mib', 'float'), ('cells', 'cells', 'int')),
         (b'llama_model_load:',),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ctx_size',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+ggml\\ ctx\\ size|[ \\t]*+ggml\\ map\\ size)[ \\t]*+=[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<unit>(?>[KMG]i?B\\b))[ \\t]*+\\Z',
+        (0, ('|', (b'ggml ctx size',), (b'ggml map size',)), b'=', ('size', 13), ('unit', 15)),
         (('size', 'size', 'float'), ('unit', 'unit', 'str')),
         (b'ggml ctx size', b'ggml map size'),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_int',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+(?P<meta_name>(?>n_[a-z0-9_]+\\b))[ \\t]*+=(?:[ \\t]*+(?P<number>(?>-?\\d{1,20}))|[ \\t]*+(?P<number_list>(?>\\[[0-9, .]*\\])))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), ('meta_name', 16), b'=', ('|', (('number', 1),), (('number_list', 17),))),
         (('meta_name', 'meta_name', 'str'), ('number', 'number', 'int'), ('number_list', 'number_list', 'str')),
         (b'llm_load_print_meta:', b'print_info:'),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_params',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+model\\ params|[ \\t]*+model\\ size)[ \\t]*+=[ \\t]*+(?P<params>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<params_unit>(?>[TBMK]\\b))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), ('|', (b'model params',), (b'model size',)), b'=', ('params', 13), ('params_unit', 18)),
         (('params', 'params', 'float'), ('params_unit', 'params_unit', 'str')),
         (b'llm_load_print_meta:', b'print_info:'),
         False,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_size',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+file\\ size|[ \\t]*+model\\ size)[ \\t]*+=[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<unit>(?>[KMG]i?B\\b))[ \\t]*+\\([ \\t]*+(?P<bpw>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+BPW[ \\t]*+\\)[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), ('|', (b'file size',), (b'model size',)), b'=', ('size', 13), ('unit', 15), b'(', ('bpw', 13), b'BPW', b')'),
         (('size', 'size', 'float'), ('unit', 'unit', 'str'), ('bpw', 'bpw', 'float')),
         (b'print_info: ', b'llm_load_print_meta: '),
         False,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_ftype',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)(?:[ \\t]*+file\\ type|[ \\t]*+model\\ ftype)[ \\t]*+=[ \\t]*+(?P<ftype>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), ('|', (b'file type',), (b'model ftype',)), b'=', ('ftype', 3)),
         (('ftype', 'ftype', 'str'),),
         (b'llm_load_print_meta:', b'print_info:'),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_title',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+general\\.name[ \\t]*+=[ \\t]*+(?P<title>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), b'general.name', b'=', ('title', 3)),
         (('title', 'title', 'str'),),
         (b'print_info: general.name', b'llm_load_print_meta: general.name'),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_arch',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+arch[ \\t]*+=[ \\t]*+(?P<arch>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), b'arch', b'=', ('arch', 3)),
         (('arch', 'arch', 'str'),),
         (b'print_info: arch', b'llm_load_print_meta: arch'),
         False,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_type',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+model\\ type[ \\t]*+=[ \\t]*+(?P<size_class>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), b'model type', b'=', ('size_class', 3)),
         (('size_class', 'size_class', 'str'),),
         (b'print_info: model type', b'llm_load_print_meta: model type'),
         False,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_no_alloc',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+no_alloc[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), b'no_alloc', b'=', ('number', 1)),
         (('number', 'number', 'int'),),
         (b'print_info: no_alloc',),
         False,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'meta_other',
-        '(?:[ \\t]*+print_info:|[ \\t]*+llm_load_print_meta:)[ \\t]*+(?P<meta_label>(?>(?!n_|(?:model (?:params|size|ftype|type)|file (?:size|type)|general\\.name|arch|no_alloc)[ =])[A-Za-z][\\w.]*(?: [\\w.]+)*))[ \\t]*+=(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('|', (b'print_info:',), (b'llm_load_print_meta:',)), ('meta_label', 19), b'=', ('?', 3)),
         (('meta_label', 'meta_label', 'str'),),
         (b'llm_load_print_meta:', b'print_info:'),
         False,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vocab_cache',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+special\\ tokens|[ \\t]*+token\\ to\\ piece)[ \\t]*+cache\\ size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))(?:[ \\t]*+(?>Mi?B\\b))?[ \\t]*+\\Z',
+        (0, ('|', (b'special tokens',), (b'token to piece',)), b'cache size', b'=', 13, ('?', 14)),
         (),
         (b'tokens cache size', b'piece cache size'),
         False,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vocab_eog',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+printing\\ all\\ EOG\\ tokens:[ \\t]*+\\Z',
+        (0, b'printing all EOG tokens:'),
         (),
         (b'printing all EOG tokens:',),
         False,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_mode',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+loading\\ model\\ tensors,\\ this\\ can\\ take\\ a\\ while\\.\\.\\.\\ \\((?:[ \\t]*+load_mode[ \\t]*+=[ \\t]*+(?P<mode>(?>[a-z_+-]+))|[ \\t]*+mmap[ \\t]*+=[ \\t]*+(?P<mmap>(?>(?:true|false|yes|no|0|1)\\b))(?:[ \\t]*+,[ \\t]*+direct_io[ \\t]*+=[ \\t]*+(?P<direct_io>(?>(?:true|false|yes|no|0|1)\\b)))?)[ \\t]*+\\)[ \\t]*+\\Z',
+        (0, b'loading model tensors, this can take a while... (', ('|', (b'load_mode', b'=', ('mode', 20)), (b'mmap', b'=', ('mmap', 21), ('?', b',', b'direct_io', b'=', ('direct_io', 21)))), b')'),
         (('mode', 'mode', 'str'), ('mmap', 'mmap', 'str'), ('direct_io', 'direct_io', 'str')),
         (b'loading model tensors, this can take a while... (',),
         False,
@@ -316,7 +315,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'offloading',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?P<bracket>(?>\\[[a-z]+\\])))?[ \\t]*+offloading(?:[ \\t]*+(?P<repeating>(?>-?\\d{1,20}))(?:[ \\t]*+repeating)?[ \\t]*+layers|[ \\t]*+output\\ layer|[ \\t]*+non\\-repeating\\ layers|[ \\t]*+(?P<kv_half>(?>[vk]\\b))[ \\t]*+cache)[ \\t]*+to\\ GPU[ \\t]*+\\Z',
+        (0, ('?', ('bracket', 22)), b'offloading', ('|', (('repeating', 1), ('?', b'repeating'), b'layers'), (b'output layer',), (b'non-repeating layers',), (('kv_half', 23), b'cache')), b'to GPU'),
         (('bracket', 'bracket', 'str'), ('repeating', 'repeating', 'int'), ('kv_half', 'kv_half', 'str')),
         (b'] offloading ', b': offloading '),
         False,
@@ -326,7 +325,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'offloaded',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+offloaded[ \\t]*+(?P<on_gpu>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<of_layers>(?>-?\\d{1,20}))[ \\t]*+layers\\ to\\ GPU[ \\t]*+\\Z',
+        (('?', 0), b'offloaded', ('on_gpu', 1), b'/', ('of_layers', 1), b'layers to GPU'),
         (('on_gpu', 'on_gpu', 'int'), ('of_layers', 'of_layers', 'int')),
         (b'offloaded ',),
         False,
@@ -336,7 +335,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'using_backend',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using[ \\t]*+(?P<backend>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+for\\ GPU\\ acceleration[ \\t]*+\\Z',
+        (0, b'using', ('backend', 24), b'for GPU acceleration'),
         (('backend', 'backend', 'str'),),
         (b'for GPU acceleration',),
         False,
@@ -346,7 +345,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'layer_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+assigned\\ to\\ device[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+,[ \\t]*+is_swa[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+\\Z',
+        (0, b'layer', ('index', 1), b'assigned to device', ('device', 24), ('?', b',', b'is_swa', b'=', 1)),
         (('index', 'index', 'int'), ('device', 'device', 'str')),
         (b' assigned to device ',),
         False,
@@ -356,7 +355,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'tensor_override',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+tensor|[ \\t]*+Tensor)[ \\t]*+(?P<key>(?>[^\\s]+))(?:[ \\t]*+\\((?:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?P<type>(?>[A-Za-z][A-Za-z0-9_]*)))?|[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?P<type__2>(?>[A-Za-z][A-Za-z0-9_]*)))?)[ \\t]*+\\))?(?:[ \\t]*+buffer\\ type\\ overridden|[ \\t]*+buffer\\ type\\ overriden)[ \\t]*+to[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\Z',
+        (('?', 0), ('|', (b'tensor',), (b'Tensor',)), ('key', 4), ('?', b'(', ('|', (('mib', 13), b'MiB', ('?', ('type', 6))), (b'size', b'=', ('mib__2', 13), b'MiB', ('?', ('type__2', 6)))), b')'), ('|', (b'buffer type overridden',), (b'buffer type overriden',)), b'to', ('device', 24)),
         (('key', 'key', 'str'), ('mib', 'mib', 'float'), ('type', 'type', 'str'), ('mib', 'mib__2', 'float'), ('type', 'type__2', 'str'), ('device', 'device', 'str')),
         (b'buffer type overrid',),
         False,
@@ -366,7 +365,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_begin',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+constructing\\ llama_context[ \\t]*+\\Z',
+        (0, b'constructing llama_context'),
         (),
         (b'constructing llama_context',),
         False,
@@ -376,7 +375,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_int',
-        '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+(?P<context_name>(?>n_[a-z_]+\\b))[ \\t]*+=[ \\t]*+(?P<number>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('|', (b'llama_context:',), (b'llama_new_context_with_model:',), (b'llama_init_from_model:',), (b'llama_init_from_file:',)), ('context_name', 25), b'=', ('number', 1)),
         (('context_name', 'context_name', 'str'), ('number', 'number', 'int')),
         (b'llama_context:', b'llama_init_from_file:', b'llama_init_from_model:', b'llama_new_context_with_model:'),
         False,
@@ -386,7 +385,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_flash',
-        '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+flash_attn[ \\t]*+=[ \\t]*+(?P<flash>(?>[a-z0-9]+))[ \\t]*+\\Z',
+        (('|', (b'llama_context:',), (b'llama_new_context_with_model:',), (b'llama_init_from_model:',), (b'llama_init_from_file:',)), b'flash_attn', b'=', ('flash', 26)),
         (('flash', 'flash', 'str'),),
         (b'llama_context: flash_attn', b'llama_new_context_with_model: flash_attn', b'llama_init_from_model: flash_attn', b'llama_init_from_file: flash_attn'),
         False,
@@ -396,7 +395,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_unified',
-        '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+kv_unified[ \\t]*+=[ \\t]*+(?P<kv_unified>(?>(?:true|false|yes|no|0|1)\\b))[ \\t]*+\\Z',
+        (('|', (b'llama_context:',), (b'llama_new_context_with_model:',), (b'llama_init_from_model:',), (b'llama_init_from_file:',)), b'kv_unified', b'=', ('kv_unified', 21)),
         (('kv_unified', 'kv_unified', 'str'),),
         (b'llama_context: kv_unified', b'llama_new_context_with_model: kv_unified', b'llama_init_from_model: kv_unified', b'llama_init_from_file: kv_unified'),
         False,
@@ -406,7 +405,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_other',
-        '(?:[ \\t]*+llama_context:|[ \\t]*+llama_new_context_with_model:|[ \\t]*+llama_init_from_model:|[ \\t]*+llama_init_from_file:)[ \\t]*+(?P<context_word>(?>(?!n_|flash_attn|kv_unified|max_nodes)[a-z][a-z0-9_]*\\b))[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('|', (b'llama_context:',), (b'llama_new_context_with_model:',), (b'llama_init_from_model:',), (b'llama_init_from_file:',)), ('context_word', 27), b'=', 3),
         (('context_word', 'context_word', 'str'),),
         (b'llama_context:', b'llama_init_from_file:', b'llama_init_from_model:', b'llama_new_context_with_model:'),
         False,
@@ -416,7 +415,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_train',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+requested)?[ \\t]*+(?>n_ctx_\\w+)[ \\t]*+\\([ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\)(?:[ \\t]*+<|[ \\t]*+>)[ \\t]*+n_ctx_train\\ \\([ \\t]*+(?P<n_ctx_train>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, ('?', b'requested'), 28, b'(', ('n_ctx_slot', 1), b')', ('|', (b'<',), (b'>',)), b'n_ctx_train (', ('n_ctx_train', 1), b')', 3),
         (('n_ctx_slot', 'n_ctx_slot', 'int'), ('n_ctx_train', 'n_ctx_train', 'int')),
         (b'n_ctx_train (',),
         False,
@@ -426,7 +425,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'flash_on',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ enabled|[ \\t]*+Flash\\ Attention\\ enabled)[ \\t]*+\\Z',
+        (0, ('|', (b'Flash Attention was auto, set to enabled',), (b'Flash Attention enabled',))),
         (),
         (b'Flash Attention',),
         False,
@@ -436,7 +435,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'pipeline',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+pipeline\\ parallelism\\ enabled(?:[ \\t]*+\\(n_copies=[ \\t]*+(?P<count>(?>-?\\d{1,20}))[ \\t]*+\\))?[ \\t]*+\\Z',
+        (0, b'pipeline parallelism enabled', ('?', b'(n_copies=', ('count', 1), b')')),
         (('count', 'count', 'int'),),
         (b'pipeline parallelism enabled',),
         False,
@@ -446,7 +445,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_debug',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+enumerating\\ backends|[ \\t]*+backend_ptrs\\.size\\(\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+(?>worst-case\\b)[ \\t]*+:[ \\t]*+(?>[^\\s].*)|[ \\t]*+(?>max_nodes\\b)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, ('|', (b'enumerating backends',), (b'backend_ptrs.size()', b'=', 1), (29, b':', 3), (30, b'=', 1))),
         (),
         (b'llama_context: ', b'sched_reserve: worst', b'sched_reserve: max_'),
         False,
@@ -456,7 +455,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'warmup',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+warming\\ up\\ the\\ model\\ with\\ an\\ empty\\ run(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 0), b'warming up the model with an empty run', ('?', 3)),
         (),
         (b'warming up the model with an empty run',),
         False,
@@ -466,7 +465,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'generate',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+n_ctx[ \\t]*+=[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_batch[ \\t]*+=[ \\t]*+(?P<n_batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_predict[ \\t]*+=[ \\t]*+(?P<n_predict>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+n_keep[ \\t]*+=[ \\t]*+(?P<n_keep>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, b'n_ctx', b'=', ('n_ctx', 1), b',', b'n_batch', b'=', ('n_batch', 1), b',', b'n_predict', b'=', ('n_predict', 1), b',', b'n_keep', b'=', ('n_keep', 1)),
         (('n_ctx', 'n_ctx', 'int'), ('n_batch', 'n_batch', 'int'), ('n_predict', 'n_predict', 'int'), ('n_keep', 'n_keep', 'int')),
         (b', n_predict = ',),
         False,
@@ -476,7 +475,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sampler_temp',
-        '(?:(?:[ \\t]*+sampling\\ parameters:|[ \\t]*+sampling:))?(?:[ \\t]*+(?P<before_temp>(?>(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)))?[ \\t]*+temp[ \\t]*+=[ \\t]*+(?P<temperature>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+,[ \\t]*+mirostat[ \\t]*+=[ \\t]*+(?P<mirostat>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', ('|', (b'sampling parameters:',), (b'sampling:',))), ('?', ('before_temp', 31)), b'temp', b'=', ('temperature', 13), ('?', b',', b'mirostat', b'=', ('mirostat', 1)), ('?', b',', 3)),
         (('before_temp', 'before_temp', 'str'), ('temperature', 'temperature', 'float'), ('mirostat', 'mirostat', 'int')),
         (b' temp = ',),
         False,
@@ -486,7 +485,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sampler_mirostat',
-        '[ \\t]*+mirostat[ \\t]*+=[ \\t]*+(?P<mirostat>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+mirostat_lr[ \\t]*+=[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'mirostat', b'=', ('mirostat', 1), b',', b'mirostat_lr', b'=', 3),
         (('mirostat', 'mirostat', 'int'),),
         (b'\tmirostat = ', b' mirostat_lr = '),
         False,
@@ -496,7 +495,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sampler_chain',
-        '(?:[ \\t]*+(?>slot +[^|]*\\| task +-?\\d+ +\\|))?[ \\t]*+sampler\\ chain:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 32), b'sampler chain:', 3),
         (),
         (b'sampler chain:',),
         False,
@@ -506,7 +505,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sampler_params',
-        '(?:[ \\t]*+(?>slot +[^|]*\\| task +-?\\d+ +\\|))?(?:[ \\t]*+sampler\\ params:|[ \\t]*+sampling\\ params:)[ \\t]*+\\Z',
+        (('?', 32), ('|', (b'sampler params:',), (b'sampling params:',))),
         (),
         (b'sampler params:', b'sampling params:'),
         False,
@@ -516,7 +515,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_begin',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+fitting\\ params\\ to\\ device\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'fitting params to device memory', 3),
         (),
         (b'fitting params to device memory',),
         False,
@@ -526,7 +525,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_hint',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\(for\\ bugs\\ during\\ this\\ step\\ try\\ to\\ reproduce\\ them\\ with\\ \\-fit\\ off[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'(for bugs during this step try to reproduce them with -fit off', 3),
         (),
         (b'(for bugs during this step try to reproduce them with -fit off',),
         False,
@@ -536,7 +535,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_step',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+getting\\ device\\ memory\\ data[ \\t]*+(?>[^\\s].*)|[ \\t]*+projected\\ memory\\ use\\ with\\ initial\\ parameters\\ \\[MiB\\]:|[ \\t]*+filling\\ dense[ \\t]*+(?>[^\\s].*)|[ \\t]*+converting\\ dense\\-only\\ layers[ \\t]*+(?>[^\\s].*))[ \\t]*+\\Z',
+        (0, ('|', (b'getting device memory data', 3), (b'projected memory use with initial parameters [MiB]:',), (b'filling dense', 3), (b'converting dense-only layers', 3))),
         (),
         (b'converting dense-only layers', b'filling dense', b'getting device memory data', b'projected memory use with initial parameters [MiB]:'),
         False,
@@ -546,7 +545,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<fit_name>(?>\\(.+\\)(?=:\\s+-?\\d+ total)))[ \\t]*+:[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+total,[ \\t]*+(?P<used_mib>(?>-?\\d{1,20}))[ \\t]*+used,[ \\t]*+(?P<fit_free>(?>-?\\d{1,20}))(?:[ \\t]*+free\\ vs\\.\\ target\\ of[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))|[ \\t]*+surplus|[ \\t]*+(?P<deficit>deficit))[ \\t]*+\\Z',
+        (0, b'-', ('device', 24), ('fit_name', 33), b':', ('total_mib', 1), b'total,', ('used_mib', 1), b'used,', ('fit_free', 1), ('|', (b'free vs. target of', ('target_mib', 1)), (b'surplus',), (('deficit', b'deficit'),))),
         (('device', 'device', 'str'), ('fit_name', 'fit_name', 'str'), ('total_mib', 'total_mib', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int'), ('target_mib', 'target_mib', 'int'), ('deficit', 'deficit', 'str')),
         (b' total, ',),
         False,
@@ -556,7 +555,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_projected',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+projected\\ to\\ use[ \\t]*+(?P<projected_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of(?:[ \\t]*+device\\ memory\\ vs\\.[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ free\\ device\\ memory|[ \\t]*+host\\ memory\\ vs\\.[ \\t]*+(?P<host_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ total\\ host\\ memory)[ \\t]*+\\Z',
+        (0, b'projected to use', ('projected_mib', 1), b'MiB of', ('|', (b'device memory vs.', ('free_mib', 1), b'MiB of free device memory'), (b'host memory vs.', ('host_mib', 1), b'MiB of total host memory'))),
         (('projected_mib', 'projected_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('host_mib', 'host_mib', 'int')),
         (b'device memory', b'host memory vs.'),
         False,
@@ -566,7 +565,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_unchanged',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+will\\ leave(?:[ \\t]*+at\\ least)?[ \\t]*+(?P<leave_mib>(?>-?\\d{1,20}))[ \\t]*+>=[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ of\\ free(?:[ \\t]*+device\\ memory,|[ \\t]*+memory\\ on\\ all\\ devices,)|[ \\t]*+targets\\ for\\ free\\ memory\\ can\\ be\\ met\\ on\\ all\\ devices,)[ \\t]*+no\\ changes\\ needed[ \\t]*+\\Z',
+        (0, ('|', (b'will leave', ('?', b'at least'), ('leave_mib', 1), b'>=', ('target_mib', 1), b'MiB of free', ('|', (b'device memory,',), (b'memory on all devices,',))), (b'targets for free memory can be met on all devices,',)), b'no changes needed'),
         (('leave_mib', 'leave_mib', 'int'), ('target_mib', 'target_mib', 'int')),
         (b'no changes needed',),
         False,
@@ -576,7 +575,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_short',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+cannot\\ fulfill\\ margin|[ \\t]*+cannot\\ meet\\ free\\ memory\\ target)(?:[ \\t]*+of[ \\t]*+(?P<target_mib>(?>-?\\d{1,20}))[ \\t]*+MiB,\\ need\\ to\\ reduce\\ device\\ memory\\ by[ \\t]*+(?P<short_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+(?>s? ?on all devices)[ \\t]*+,\\ need\\ to\\ use[ \\t]*+(?P<short_mib__2>(?>-?\\d{1,20}))[ \\t]*+MiB\\ less\\ in\\ total)[ \\t]*+\\Z',
+        (0, ('|', (b'cannot fulfill margin',), (b'cannot meet free memory target',)), ('|', (b'of', ('target_mib', 1), b'MiB, need to reduce device memory by', ('short_mib', 1), b'MiB'), (34, b', need to use', ('short_mib__2', 1), b'MiB less in total'))),
         (('target_mib', 'target_mib', 'int'), ('short_mib', 'short_mib', 'int'), ('short_mib', 'short_mib__2', 'int')),
         (b'cannot fulfill margin', b'cannot meet free memory target'),
         False,
@@ -586,7 +585,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_context',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+context\\ size\\ reduced\\ from[ \\t]*+(?P<from_ctx>(?>-?\\d{1,20}))[ \\t]*+to[ \\t]*+(?P<to_ctx>(?>-?\\d{1,20}))(?:[ \\t]*+\\->\\ need[ \\t]*+(?P<freed_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ less\\ memory\\ in\\ total)?[ \\t]*+\\Z',
+        (0, b'context size reduced from', ('from_ctx', 1), b'to', ('to_ctx', 1), ('?', b'-> need', ('freed_mib', 1), b'MiB less memory in total')),
         (('from_ctx', 'from_ctx', 'int'), ('to_ctx', 'to_ctx', 'int'), ('freed_mib', 'freed_mib', 'int')),
         (b'context size reduced from',),
         False,
@@ -596,7 +595,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_context_kept',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+entire\\ model\\ can\\ be\\ fit\\ by\\ reducing\\ context(?:[ \\t]*+(?>[^\\s].*))?|(?:[ \\t]*+context\\ size\\ set\\ by\\ user|[ \\t]*+default\\ model\\ context\\ size\\ is|[ \\t]*+user\\ has\\ requested\\ full\\ context\\ size)[ \\t]*+(?>[^\\s].*))[ \\t]*+\\Z',
+        (0, ('|', (b'entire model can be fit by reducing context', ('?', 3)), (('|', (b'context size set by user',), (b'default model context size is',), (b'user has requested full context size',)), 3))),
         (),
         (b'be fit by reducing context', b'-> no change'),
         False,
@@ -606,7 +605,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_dense',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+with\\ only\\ dense\\ weights\\ in\\ device\\ memory\\ there\\ is(?:[ \\t]*+a\\ total\\ surplus\\ of|[ \\t]*+still\\ a\\ total\\ deficit\\ of)[ \\t]*+(?P<freed_mib>(?>-?\\d{1,20}))[ \\t]*+MiB[ \\t]*+\\Z',
+        (0, b'with only dense weights in device memory there is', ('|', (b'a total surplus of',), (b'still a total deficit of',)), ('freed_mib', 1), b'MiB'),
         (('freed_mib', 'freed_mib', 'int'),),
         (b'in device memory there is',),
         False,
@@ -616,7 +615,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_layers',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+(?P<layers_name>(?>\\(.+\\)(?=:\\s+\\d+ layers)))[ \\t]*+:[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+\\([ \\t]*+(?P<overflow>(?>-?\\d{1,20}))[ \\t]*+overflowing\\))?[ \\t]*+,[ \\t]*+(?P<used_mib>(?>-?\\d{1,20}))[ \\t]*+MiB\\ used,[ \\t]*+(?P<fit_free>(?>-?\\d{1,20}))[ \\t]*+MiB\\ free[ \\t]*+\\Z',
+        (0, b'-', ('device', 24), ('layers_name', 35), b':', ('layers', 1), b'layers', ('?', b'(', ('overflow', 1), b'overflowing)'), b',', ('used_mib', 1), b'MiB used,', ('fit_free', 1), b'MiB free'),
         (('device', 'device', 'str'), ('layers_name', 'layers_name', 'str'), ('layers', 'layers', 'int'), ('overflow', 'overflow', 'int'), ('used_mib', 'used_mib', 'int'), ('fit_free', 'fit_free', 'int')),
         (b' MiB used, ',),
         False,
@@ -626,7 +625,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_result',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+successfully\\ fit\\ params\\ to\\ free\\ device\\ memory|[ \\t]*+failed\\ to\\ fit\\ params\\ to\\ free\\ device\\ memory[ \\t]*+:[ \\t]*+(?P<failure>(?>[^\\s].*)))[ \\t]*+\\Z',
+        (0, ('|', (b'successfully fit params to free device memory',), (b'failed to fit params to free device memory', b':', ('failure', 3)))),
         (('failure', 'failure', 'str'),),
         (b'failed to fit params to free device memory', b'successfully fit params to free device memory'),
         False,
@@ -636,7 +635,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fit_time',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+fitting\\ params\\ to\\ free\\ memory\\ took[ \\t]*+(?P<seconds>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\Z',
+        (0, b'fitting params to free memory took', ('seconds', 13), b'seconds'),
         (('seconds', 'seconds', 'float'),),
         (b'fitting params to free memory took',),
         False,
@@ -644,4 +643,42 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>-?\\d{1,20})',
+    '(?>[^\\s].*?(?= \\(version ))',
+    '(?>[^\\s].*)',
+    '(?>[^\\s]+)',
+    '(?>[a-z0-9]+(?:\\[[^\\]]*\\])?)',
+    '(?>[A-Za-z][A-Za-z0-9_]*)',
+    "(?>'[^']*')",
+    '(?>\\.+)',
+    '(?>n_[a-z_]+\\b|f16\\b|type\\b)',
+    '(?>(?:format|rnorm_eps|freq_base|freq_scale)\\b)',
+    '(?>[^()]+(?:\\([^()]*\\))?)',
+    '(?>\\d+B\\b)',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>Mi?B\\b)',
+    '(?>[KMG]i?B\\b)',
+    '(?>n_[a-z0-9_]+\\b)',
+    '(?>\\[[0-9, .]*\\])',
+    '(?>[TBMK]\\b)',
+    '(?>(?!n_|(?:model (?:params|size|ftype|type)|file (?:size|type)|general\\.name|arch|no_alloc)[ =])[A-Za-z][\\w.]*(?: [\\w.]+)*)',
+    '(?>[a-z_+-]+)',
+    '(?>(?:true|false|yes|no|0|1)\\b)',
+    '(?>\\[[a-z]+\\])',
+    '(?>[vk]\\b)',
+    '(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?))',
+    '(?>n_[a-z_]+\\b)',
+    '(?>[a-z0-9]+)',
+    '(?>(?!n_|flash_attn|kv_unified|max_nodes)[a-z][a-z0-9_]*\\b)',
+    '(?>n_ctx_\\w+)',
+    '(?>worst-case\\b)',
+    '(?>max_nodes\\b)',
+    '(?>(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)',
+    '(?>slot +[^|]*\\| task +-?\\d+ +\\|)',
+    '(?>\\(.+\\)(?=:\\s+-?\\d+ total))',
+    '(?>s? ?on all devices)',
+    '(?>\\(.+\\)(?=:\\s+\\d+ layers))',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/llama_memory.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'buffer',
-        '(?:[ \\t]*+(?P<at>(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))))?[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))(?:[ \\t]*+(?P<buffer_kind>(?>(?:model|KV|RS|compute|output|input|LoRA)\\b)))?[ \\t]*+buffer\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (('?', ('at', 0)), ('device', 1), ('?', ('buffer_kind', 2)), b'buffer size', b'=', ('mib', 3), 4),
         (('at', 'at', 'str'), ('device', 'device', 'str'), ('buffer_kind', 'buffer_kind', 'str'), ('mib', 'mib', 'float')),
         (b'buffer size',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'buffer_end',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+compute\\ buffer\\ size(?:[ \\t]*+is|[ \\t]*+of)[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,(?:[ \\t]*+matches|[ \\t]*+does\\ not\\ match)[ \\t]*+expectation\\ of[ \\t]*+(?P<expected_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+\\Z',
+        (0, ('device', 1), b'compute buffer size', ('|', (b'is',), (b'of',)), ('mib', 3), b'MiB', b',', ('|', (b'matches',), (b'does not match',)), b'expectation of', ('expected_mib', 3), b'MiB'),
         (('device', 'device', 'str'), ('mib', 'mib', 'float'), ('expected_mib', 'expected_mib', 'float')),
         (b'compute buffer size is ', b'compute buffer size of '),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'compute_total',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+compute\\ buffer\\ total\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'compute buffer total size', b'=', ('mib', 3), 4),
         (('mib', 'mib', 'float'),),
         (b'compute buffer total size',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vram_scratch',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ scratch\\ buffer:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'VRAM scratch buffer:', ('mib', 3), 4),
         (('mib', 'mib', 'float'),),
         (b'VRAM scratch buffer:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vram_scratch_plan',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocating\\ batch_size\\ x[ \\t]*+(?P<scratch_terms>(?>[^=\\s](?:[^=]*[^=\\s])?))[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+VRAM\\ for\\ the\\ scratch\\ buffer[ \\t]*+\\Z',
+        (0, b'allocating batch_size x', ('scratch_terms', 5), b'=', ('mib', 3), 4, b'VRAM for the scratch buffer'),
         (('scratch_terms', 'scratch_terms', 'str'), ('mib', 'mib', 'float')),
         (b'VRAM for the scratch buffer',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vram_total',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?>\\[[a-z]+\\]))?[ \\t]*+total\\ VRAM\\ used:[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+\\([ \\t]*+model:[ \\t]*+(?P<model_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+,[ \\t]*+context:[ \\t]*+(?P<context_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\))?[ \\t]*+\\Z',
+        (0, ('?', 6), b'total VRAM used:', ('mib', 3), 4, ('?', b'(', b'model:', ('model_mib', 3), 4, b',', b'context:', ('context_mib', 3), 4, b')')),
         (('mib', 'mib', 'float'), ('model_mib', 'model_mib', 'float'), ('context_mib', 'context_mib', 'float')),
         (b'total VRAM used:',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vram_used',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ used(?:[ \\t]*+:|[ \\t]*+=)[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'VRAM used', ('|', (b':',), (b'=',)), ('mib', 3), 4),
         (('mib', 'mib', 'float'),),
         (b'VRAM used',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'system_used',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+system\\ memory\\ used[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'system memory used', b'=', ('mib', 3), 4),
         (('mib', 'mib', 'float'),),
         (b'system memory used',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mem_required',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+mem\\ required[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+\\([ \\t]*+\\+[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+per\\ state[ \\t]*+\\))?[ \\t]*+\\Z',
+        (0, b'mem required', b'=', ('mib', 3), 4, ('?', b'(', b'+', ('state_mib', 3), 4, b'per state', b')')),
         (('mib', 'mib', 'float'), ('state_mib', 'state_mib', 'float')),
         (b'mem required',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vram_kv',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+VRAM\\ kv\\ self[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z',
+        (0, b'VRAM kv self', b'=', ('mib', 3), 4),
         (('mib', 'mib', 'float'),),
         (b'VRAM kv self',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_self',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+kv\\ self\\ size|[ \\t]*+KV\\ self\\ size)[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)(?:[ \\t]*+,(?:[ \\t]*+K\\ \\([ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+V\\ \\([ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB|(?:[ \\t]*+c\\^KV|[ \\t]*+K\\-only)[ \\t]*+\\([ \\t]*+(?P<type_k__2>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (0, ('|', (b'kv self size',), (b'KV self size',)), b'=', ('mib', 3), 4, ('?', b',', ('|', (b'K (', ('type_k', 7), b'):', ('k_mib', 3), b'MiB', b',', b'V (', ('type_v', 7), b'):', ('v_mib', 3), b'MiB'), (('|', (b'c^KV',), (b'K-only',)), b'(', ('type_k__2', 7), b'):', ('k_mib__2', 3), b'MiB', 8)))),
         (('mib', 'mib', 'float'), ('type_k', 'type_k', 'str'), ('k_mib', 'k_mib', 'float'), ('type_v', 'type_v', 'str'), ('v_mib', 'v_mib', 'float'), ('type_k', 'type_k__2', 'str'), ('k_mib', 'k_mib__2', 'float')),
         (b'KV self size', b'kv self size'),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_size',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\([ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells,[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+,[ \\t]*+(?P<seqs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<streams>(?>-?\\d{1,20})))?[ \\t]*+seqs)?[ \\t]*+\\),[ \\t]*+K\\ \\([ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+V\\ \\([ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+\\Z',
+        (0, b'size', b'=', ('mib', 3), b'MiB (', ('cells', 9), b'cells,', ('layers', 9), b'layers', ('?', b',', ('seqs', 9), ('?', b'/', ('streams', 9)), b'seqs'), b'),', b'K (', ('type_k', 7), b'):', ('k_mib', 3), b'MiB', b',', b'V (', ('type_v', 7), b'):', ('v_mib', 3), b'MiB'),
         (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_k', 'type_k', 'str'), ('k_mib', 'k_mib', 'float'), ('type_v', 'type_v', 'str'), ('v_mib', 'v_mib', 'float')),
         (b' cells, ',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'rs_size',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\([ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells,[ \\t]*+(?P<layers>(?>-?\\d{1,20}))[ \\t]*+layers(?:[ \\t]*+,[ \\t]*+(?P<seqs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<streams>(?>-?\\d{1,20})))?[ \\t]*+seqs(?:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+rs_seq)?)?[ \\t]*+\\),[ \\t]*+R\\ \\([ \\t]*+(?P<type_r>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<k_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB[ \\t]*+,[ \\t]*+S\\ \\([ \\t]*+(?P<type_s>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+\\):[ \\t]*+(?P<v_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (0, b'size', b'=', ('mib', 3), b'MiB (', ('cells', 9), b'cells,', ('layers', 9), b'layers', ('?', b',', ('seqs', 9), ('?', b'/', ('streams', 9)), b'seqs', ('?', 9, b'rs_seq')), b'),', b'R (', ('type_r', 7), b'):', ('k_mib', 3), b'MiB', b',', b'S (', ('type_s', 7), b'):', ('v_mib', 3), b'MiB', ('?', b',', 8)),
         (('mib', 'mib', 'float'), ('cells', 'cells', 'int'), ('layers', 'layers', 'int'), ('seqs', 'seqs', 'int'), ('streams', 'streams', 'int'), ('type_r', 'type_r', 'str'), ('k_mib', 'k_mib', 'float'), ('type_s', 'type_s', 'str'), ('v_mib', 'v_mib', 'float')),
         (b' cells, ',),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_init',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+kv_size[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+,(?:[ \\t]*+offload[ \\t]*+=[ \\t]*+(?P<offload>(?>-?\\d{1,20}))[ \\t]*+,)?[ \\t]*+type_k[ \\t]*+=[ \\t]*+'[ \\t]*+(?P<type_k>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+'[ \\t]*+,[ \\t]*+type_v[ \\t]*+=[ \\t]*+'[ \\t]*+(?P<type_v>(?>[A-Za-z][A-Za-z0-9_]*))[ \\t]*+'[ \\t]*+,[ \\t]*+n_layer[ \\t]*+=[ \\t]*+(?P<layers>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
+        (0, b'kv_size', b'=', ('cells', 9), b',', ('?', b'offload', b'=', ('offload', 9), b','), b'type_k', b'=', b"'", ('type_k', 7), b"'", b',', b'type_v', b'=', b"'", ('type_v', 7), b"'", b',', b'n_layer', b'=', ('layers', 9), ('?', b',', 8)),
         (('cells', 'cells', 'int'), ('offload', 'offload', 'int'), ('type_k', 'type_k', 'str'), ('type_v', 'type_v', 'str'), ('layers', 'layers', 'int')),
         (b'kv_size = ',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_swa',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+creating[ \\t]*+(?P<swa>(?>(?:non-)?SWA\\b))[ \\t]*+KV\\ cache,\\ size[ \\t]*+=[ \\t]*+(?P<cells>(?>-?\\d{1,20}))[ \\t]*+cells[ \\t]*+\\Z',
+        (0, b'creating', ('swa', 10), b'KV cache, size', b'=', ('cells', 9), b'cells'),
         (('swa', 'swa', 'str'), ('cells', 'cells', 'int')),
         (b'KV cache, size',),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_layer',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+dev[ \\t]*+=[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\Z',
+        (0, b'layer', ('index', 9), b':', b'dev', b'=', ('device', 1)),
         (('index', 'index', 'int'), ('device', 'device', 'str')),
         (b': dev = ',),
         False,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_rotation',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?>(?:n|attn)_rot_[kv]\\b)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+n_embd_head_k_all[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (0, 11, b'=', 9, b',', b'n_embd_head_k_all', b'=', 9),
         (),
         (b'n_embd_head_k_all',),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graph_splits',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+graph\\ splits(?:[ \\t]*+\\(measure\\):[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))|[ \\t]*+=[ \\t]*+(?P<graphs__2>(?>-?\\d{1,20}))(?:[ \\t]*+\\(with\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+,[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20}))[ \\t]*+\\(with\\ bs=1\\))?)[ \\t]*+\\Z',
+        (0, b'graph splits', ('|', (b'(measure):', ('graphs', 9)), (b'=', ('graphs__2', 9), ('?', b'(with bs=', ('batch', 9), b')', b',', ('graphs_one', 9), b'(with bs=1)')))),
         (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         (b'graph splits',),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graph_nodes',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+graph\\ nodes(?:[ \\t]*+\\(measure\\):[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))|[ \\t]*+=[ \\t]*+(?P<graphs__2>(?>-?\\d{1,20}))(?:[ \\t]*+\\(with\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+,[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20}))[ \\t]*+\\(with\\ bs=1\\))?)[ \\t]*+\\Z',
+        (0, b'graph nodes', ('|', (b'(measure):', ('graphs', 9)), (b'=', ('graphs__2', 9), ('?', b'(with bs=', ('batch', 9), b')', b',', ('graphs_one', 9), b'(with bs=1)')))),
         (('graphs', 'graphs', 'int'), ('graphs', 'graphs__2', 'int'), ('batch', 'batch', 'int'), ('graphs_one', 'graphs_one', 'int')),
         (b'graph nodes',),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graph_line',
-        '[ \\t]*+sched_reserve:[ \\t]*+graph(?:[ \\t]*+\\(pp\\ bs=[ \\t]*+(?P<batch>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+tg\\ bs=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?[ \\t]*+:[ \\t]*+nodes[ \\t]*+=[ \\t]*+(?P<nodes>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<nodes_one>(?>-?\\d{1,20})))?[ \\t]*+,[ \\t]*+splits[ \\t]*+=[ \\t]*+(?P<graphs>(?>-?\\d{1,20}))(?:[ \\t]*+/[ \\t]*+(?P<graphs_one>(?>-?\\d{1,20})))?[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'sched_reserve:', b'graph', ('?', b'(pp bs=', ('batch', 9), b',', b'tg bs=', 9, b')'), b':', b'nodes', b'=', ('nodes', 9), ('?', b'/', ('nodes_one', 9)), b',', b'splits', b'=', ('graphs', 9), ('?', b'/', ('graphs_one', 9)), b',', 8),
         (('batch', 'batch', 'int'), ('nodes', 'nodes', 'int'), ('nodes_one', 'nodes_one', 'int'), ('graphs', 'graphs', 'int'), ('graphs_one', 'graphs_one', 'int')),
         (b'sched_reserve: graph',),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'reserve',
-        '[ \\t]*+sched_reserve:(?:[ \\t]*+reserving\\ \\.\\.\\.|[ \\t]*+reserving\\ full\\ memory\\ module|[ \\t]*+reserve\\ took[ \\t]*+(?P<reserve_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms,\\ sched\\ copies[ \\t]*+=[ \\t]*+(?P<copies>(?>-?\\d{1,20})))[ \\t]*+\\Z',
+        (b'sched_reserve:', ('|', (b'reserving ...',), (b'reserving full memory module',), (b'reserve took', ('reserve_ms', 3), b'ms, sched copies', b'=', ('copies', 9)))),
         (('reserve_ms', 'reserve_ms', 'float'), ('copies', 'copies', 'int')),
         (b'sched_reserve:',),
         False,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'table_head',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|\\ memory\\ breakdown\\ \\[MiB\\]\\ \\|[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'| memory breakdown [MiB] |', 8),
         (),
         (b'| memory breakdown [MiB] |',),
         False,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'table_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|[ \\t]*+\\-[ \\t]*+(?P<row_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<total_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<free_mib>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+\\([ \\t]*+(?P<self_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<model_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<context_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<compute_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\+[ \\t]*+(?P<unaccounted_mib>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
+        (0, b'|', b'-', ('row_name', 12), b'|', ('total_mib', 9), b'=', ('free_mib', 9), b'+', b'(', ('self_mib', 9), b'=', ('model_mib_int', 9), b'+', ('context_mib_int', 9), b'+', ('compute_mib_int', 9), b')', b'+', ('unaccounted_mib', 9), b'|'),
         (('row_name', 'row_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int'), ('unaccounted_mib', 'unaccounted_mib', 'int')),
         (b'breakdown_print: |',),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'table_host',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\|[ \\t]*+\\-[ \\t]*+(?P<row_name>(?>[^|\\s](?:[^|]*[^|\\s])?))[ \\t]*+\\|[ \\t]*+(?P<self_mib>(?>-?\\d{1,20}))[ \\t]*+=[ \\t]*+(?P<model_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<context_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<compute_mib_int>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
+        (0, b'|', b'-', ('row_name', 12), b'|', ('self_mib', 9), b'=', ('model_mib_int', 9), b'+', ('context_mib_int', 9), b'+', ('compute_mib_int', 9), b'|'),
         (('row_name', 'row_name', 'str'), ('self_mib', 'self_mib', 'int'), ('model_mib_int', 'model_mib_int', 'int'), ('context_mib_int', 'context_mib_int', 'int'), ('compute_mib_int', 'compute_mib_int', 'int')),
         (b'breakdown_print: |',),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'table_json',
-        '[ \\t]*+\\{"type":"fit_memory_breakdown",[ \\t]*+(?P<json_rest>(?>[^\\s].*))[ \\t]*+\\Z',
+        (b'{"type":"fit_memory_breakdown",', ('json_rest', 8)),
         (('json_rest', 'json_rest', 'str'),),
         (b'{"type":"fit_memory_breakdown",',),
         False,
@@ -254,4 +253,19 @@ RULES: tuple[Any, ...] = (
         '0.3.36 (--log-jsonl)',
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?))',
+    '(?>(?:model|KV|RS|compute|output|input|LoRA)\\b)',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>Mi?B\\b)',
+    '(?>[^=\\s](?:[^=]*[^=\\s])?)',
+    '(?>\\[[a-z]+\\])',
+    '(?>[A-Za-z][A-Za-z0-9_]*)',
+    '(?>[^\\s].*)',
+    '(?>-?\\d{1,20})',
+    '(?>(?:non-)?SWA\\b)',
+    '(?>(?:n|attn)_rot_[kv]\\b)',
+    '(?>[^|\\s](?:[^|]*[^|\\s])?)',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/llama_server.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'slot_header',
-        'slot[ \\t]*+print_timing[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'slot', b'print_timing', b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|'),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'print_timing',),
         True,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'block_prompt',
-        '[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
+        (b'prompt eval time', b'=', ('prompt_ms', 1), b'ms', b'/', ('prompt_tokens', 0), b'tokens', ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)')),
         (('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'prompt eval time',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'block_eval',
-        '[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+tokens|[ \\t]*+runs)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
+        (b'eval time', b'=', ('eval_ms', 1), b'ms', b'/', ('output_tokens', 0), ('|', (b'tokens',), (b'runs',)), ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)')),
         (('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'eval time',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'block_total',
-        '[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
+        (b'total time', b'=', ('total_ms', 1), b'ms', ('?', b'/', ('total_tokens', 0), b'tokens')),
         (('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         (b'total time',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_prompt',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'prompt eval time', b'=', ('prompt_ms', 1), b'ms', b'/', ('prompt_tokens', 0), b'tokens', ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)')),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'prompt eval time',),
         True,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_eval',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+tokens|[ \\t]*+runs)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'eval time', b'=', ('eval_ms', 1), b'ms', b'/', ('output_tokens', 0), ('|', (b'tokens',), (b'runs',)), ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)')),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'eval time',),
         True,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_total',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'total time', b'=', ('total_ms', 1), b'ms', ('?', b'/', ('total_tokens', 0), b'tokens')),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         (b'total time',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_graphs',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'graphs reused', b'=', ('graphs_reused', 0)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('graphs_reused', 'graphs_reused', 'int')),
         (b'graphs reused',),
         True,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'block_graphs',
-        '[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'graphs reused', b'=', ('graphs_reused', 0)),
         (('graphs_reused', 'graphs_reused', 'int'),),
         (b'graphs reused',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'block_draft',
-        '(?:[ \\t]*+draft\\ acceptance\\ rate|[ \\t]*+draft\\ acceptance)[ \\t]*+=[ \\t]*+(?P<accept_rate>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\([ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+accepted\\ /[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+generated\\)(?:[ \\t]*+,\\ mean\\ len[ \\t]*+=[ \\t]*+(?P<mean_length>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
+        (('|', (b'draft acceptance rate',), (b'draft acceptance',)), b'=', ('accept_rate', 1), b'(', ('draft_accepted', 0), b'accepted /', ('draft_tokens', 0), b'generated)', ('?', b', mean len', b'=', ('mean_length', 1))),
         (('accept_rate', 'accept_rate', 'number'), ('draft_accepted', 'draft_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('mean_length', 'mean_length', 'number')),
         (b'accepted /',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_draft',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+draft\\ acceptance\\ rate|[ \\t]*+draft\\ acceptance)[ \\t]*+=[ \\t]*+(?P<accept_rate>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\([ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+accepted\\ /[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+generated\\)(?:[ \\t]*+,\\ mean\\ len[ \\t]*+=[ \\t]*+(?P<mean_length>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'draft acceptance rate',), (b'draft acceptance',)), b'=', ('accept_rate', 1), b'(', ('draft_accepted', 0), b'accepted /', ('draft_tokens', 0), b'generated)', ('?', b', mean len', b'=', ('mean_length', 1))),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('accept_rate', 'accept_rate', 'number'), ('draft_accepted', 'draft_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('mean_length', 'mean_length', 'number')),
         (b'accepted /',),
         True,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_reading',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,\\ t[ \\t]*+=[ \\t]*+(?P<prompt_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s\\ /[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'prompt processing, n_tokens', b'=', ('prompt_tokens', 0), b', progress', b'=', ('progress', 1), b', t', b'=', ('prompt_s', 1), b's /', ('tps', 1), b'tokens per second'),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('progress', 'progress', 'number'), ('prompt_s', 'prompt_s', 'number'), ('tps', 'tps', 'number')),
         (b'prompt processing, n_tokens',),
         True,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_writing',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+n_decoded|[ \\t]*+n_gen)[ \\t]*+=[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ tg[ \\t]*+=[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s(?:[ \\t]*+,\\ tg_3s[ \\t]*+=[ \\t]*+(?P<window_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s)?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'n_decoded',), (b'n_gen',)), b'=', ('output_tokens', 0), b', tg', b'=', ('tps', 1), b't/s', ('?', b', tg_3s', b'=', ('window_tps', 1), b't/s')),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('output_tokens', 'output_tokens', 'int'), ('tps', 'tps', 'number'), ('window_tps', 'window_tps', 'number')),
         (b', tg = ', b', tg_3s = '),
         True,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_statistics',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+statistics[ \\t]*+(?>[^\\s]+)[ \\t]*+\\#calls\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ \\#gen\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ drafts[ \\t]*+=[ \\t]*+(?P<drafts_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#gen\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ \\#acc\\ tokens[ \\t]*+=[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ dur\\(b,g,a\\)[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 3), b'statistics', 4, b'#calls(b,g,a)', b'=', 0, 0, 0, b', #gen drafts', b'=', ('drafts', 0), b', #acc drafts', b'=', ('drafts_accepted', 0), b', #gen tokens', b'=', ('draft_tokens', 0), b', #acc tokens', b'=', ('draft_accepted', 0), ('?', b', dur(b,g,a)', b'=', 5)),
         (('drafts', 'drafts', 'int'), ('drafts_accepted', 'drafts_accepted', 'int'), ('draft_tokens', 'draft_tokens', 'int'), ('draft_accepted', 'draft_accepted', 'int')),
         (b'#gen drafts',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_accepted',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+accepted[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+draft\\ tokens(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'accepted', 0, b'/', 0, b'draft tokens', ('?', 5)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'draft tokens',),
         True,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_launch',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+processing\\ task(?:[ \\t]*+,\\ is_child[ \\t]*+=[ \\t]*+(?>(?:true|false|0|1)\\b))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'processing task', ('?', b', is_child', b'=', 6)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'processing task',),
         True,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_release',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+stop\\ processing:(?:[ \\t]*+n_past|[ \\t]*+n_tokens)[ \\t]*+=[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+,\\ truncated[ \\t]*+=[ \\t]*+(?P<truncated>(?>(?:true|false|0|1)\\b))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'stop processing:', ('|', (b'n_past',), (b'n_tokens',)), b'=', ('n_ctx_used', 0), b', truncated', b'=', ('truncated', 6)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_used', 'n_ctx_used', 'int'), ('truncated', 'truncated', 'str')),
         (b'stop processing:',),
         True,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_new_prompt',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+new\\ prompt,\\ n_ctx_slot|[ \\t]*+prompt\\ tokenized,\\ n_ctx_slot)[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+,\\ n_keep[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,\\ n_prompt_tokens|[ \\t]*+,\\ task\\.n_tokens)[ \\t]*+=[ \\t]*+(?P<all_prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'new prompt, n_ctx_slot',), (b'prompt tokenized, n_ctx_slot',)), b'=', ('n_ctx_slot', 0), b', n_keep', b'=', 0, ('|', (b', n_prompt_tokens',), (b', task.n_tokens',)), b'=', ('all_prompt_tokens', 0)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int'), ('all_prompt_tokens', 'all_prompt_tokens', 'int')),
         (b'new prompt, n_ctx_slot', b'prompt tokenized, n_ctx_slot'),
         True,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_tokenizing',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+tokenizing\\ prompt,\\ len[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'tokenizing prompt, len', b'=', 0),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'tokenizing prompt, len',),
         True,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_kept',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+kv\\ cache\\ rm\\ \\[|(?:[ \\t]*+n_past|[ \\t]*+n_tokens|[ \\t]*+cached\\ n_tokens)[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ memory_seq_rm\\ \\[)[ \\t]*+(?P<p0>(?>-?\\d{1,20}))[ \\t]*+,\\ end\\)[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'kv cache rm [',), (('|', (b'n_past',), (b'n_tokens',), (b'cached n_tokens',)), b'=', 0, b', memory_seq_rm [')), ('p0', 0), b', end)'),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('p0', 'p0', 'int')),
         (b'kv cache rm [', b'memory_seq_rm ['),
         True,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_one_token',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+need\\ to\\ evaluate\\ at\\ least\\ 1\\ token[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'need to evaluate at least 1 token', 5),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'need to evaluate at least 1 token',),
         True,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_progress_past',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing\\ progress,\\ n_past[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))[ \\t]*+,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'prompt processing progress, n_past', b'=', ('position', 0), b', n_tokens', b'=', ('batch_tokens', 0), b', progress', b'=', ('progress', 1)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int'), ('progress', 'progress', 'number')),
         (b'prompt processing progress, n_past',),
         True,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_progress',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+prompt\\ processing\\ progress,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))[ \\t]*+,\\ batch\\.n_tokens[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ progress[ \\t]*+=[ \\t]*+(?P<progress>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'prompt processing progress, n_tokens', b'=', ('position', 0), b', batch.n_tokens', b'=', ('batch_tokens', 0), b', progress', b'=', ('progress', 1)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int'), ('progress', 'progress', 'number')),
         (b'prompt processing progress, n_tokens',),
         True,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_prompt_done',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+prompt\\ done,\\ n_past|[ \\t]*+prompt\\ done,\\ n_tokens|[ \\t]*+prompt\\ processing\\ done,\\ n_tokens)[ \\t]*+=[ \\t]*+(?P<position>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_tokens|[ \\t]*+,\\ batch\\.n_tokens)[ \\t]*+=[ \\t]*+(?P<batch_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'prompt done, n_past',), (b'prompt done, n_tokens',), (b'prompt processing done, n_tokens',)), b'=', ('position', 0), ('|', (b', n_tokens',), (b', batch.n_tokens',)), b'=', ('batch_tokens', 0)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('position', 'position', 'int'), ('batch_tokens', 'batch_tokens', 'int')),
         (b'prompt done, n_', b'prompt processing done, n_'),
         True,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_selected_prefix',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+selected\\ slot\\ by\\ lcs|[ \\t]*+selected\\ slot\\ by\\ lcp|[ \\t]*+selected\\ slot\\ by\\ LCP)[ \\t]*+similarity,(?:(?:[ \\t]*+lcs_len|[ \\t]*+lcp_len|[ \\t]*+max_lcp_len|[ \\t]*+max_lcs_len)[ \\t]*+=[ \\t]*+(?P<prefix_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+similarity|[ \\t]*+sim_best|[ \\t]*+f_sim_best)[ \\t]*+=[ \\t]*+(?P<similarity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+\\(>[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+thold\\))?(?:[ \\t]*+,\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'selected slot by lcs',), (b'selected slot by lcp',), (b'selected slot by LCP',)), b'similarity,', ('?', ('|', (b'lcs_len',), (b'lcp_len',), (b'max_lcp_len',), (b'max_lcs_len',)), b'=', ('prefix_tokens', 0), b','), ('|', (b'similarity',), (b'sim_best',), (b'f_sim_best',)), b'=', ('similarity', 1), ('?', b'(>', 1, b'thold)'), ('?', b', f_keep', b'=', ('keep_share', 1))),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('prefix_tokens', 'prefix_tokens', 'int'), ('similarity', 'similarity', 'number'), ('keep_share', 'keep_share', 'number')),
         (b'selected slot by l', b'selected slot by L'),
         True,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_selected',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+selected\\ slot\\ by\\ LRU,\\ t_last[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+selected\\ slot\\ by\\ lru,\\ t_last[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})|[ \\t]*+selected\\ slot\\ by\\ id\\ \\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'selected slot by LRU, t_last', b'=', 0), (b'selected slot by lru, t_last', b'=', 0), (b'selected slot by id (', 0, b')'))),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'selected slot by ',),
         True,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_new',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|(?:[ \\t]*+new\\ slot\\ n_ctx_slot|[ \\t]*+new\\ slot,\\ n_ctx)[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('|', (b'new slot n_ctx_slot',), (b'new slot, n_ctx',)), b'=', ('n_ctx_slot', 0)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         (b'| new slot n_ctx_slot', b'| new slot, n_ctx'),
         True,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_reuse',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+reusing\\ chunk\\ with\\ size[ \\t]*+(?P<reused_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ shifting\\ KV\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'reusing chunk with size', ('reused_tokens', 0), b', shifting KV cache', 5),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('reused_tokens', 'reused_tokens', 'int')),
         (b'reusing chunk with size',),
         True,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_checkpoint',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<checkpoint_action>(?>(?:saved|created|restored|erased invalidated|erasing old)(?: SWA)? context checkpoint|SWA checkpoint \\w+))(?:[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?(?:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20}))?(?:(?:[ \\t]*+\\(|[ \\t]*+,))?[ \\t]*+pos_min[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ pos_max[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})(?:[ \\t]*+,\\ n_tokens[ \\t]*+=[ \\t]*+(?P<checkpoint_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ n_past[ \\t]*+=[ \\t]*+(?>-?\\d{1,20}))?[ \\t]*+,\\ size[ \\t]*+=[ \\t]*+(?P<checkpoint_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('checkpoint_action', 7), ('?', b'(', 0, b'of', 0, b')'), ('?', 0, b'of', 0), ('?', ('|', (b'(',), (b',',))), b'pos_min', b'=', 0, b', pos_max', b'=', 0, ('?', b', n_tokens', b'=', ('checkpoint_tokens', 0)), ('?', b', n_past', b'=', 0), b', size', b'=', ('checkpoint_mib', 1), b'MiB', ('?', 5)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('checkpoint_action', 'checkpoint_action', 'str'), ('checkpoint_tokens', 'checkpoint_tokens', 'int'), ('checkpoint_mib', 'checkpoint_mib', 'number')),
         (b'context checkpoint', b'SWA checkpoint'),
         True,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_save',
-        '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ saving\\ prompt\\ with\\ length[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total\\ state\\ size[ \\t]*+=[ \\t]*+(?P<state_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB(?:[ \\t]*+\\(draft:[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\))?[ \\t]*+\\Z',
+        (('|', (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|'), (3,)), b'- saving prompt with length', 0, b', total state size', b'=', ('state_mib', 1), b'MiB', ('?', b'(draft:', 1, b'MiB)')),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('state_mib', 'state_mib', 'number')),
         (b'- saving prompt with length',),
         False,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_look',
-        '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ looking\\ for\\ better\\ prompt,\\ base\\ f_keep[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('|', (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|'), (3,)), b'- looking for better prompt, base f_keep', b'=', 1, 5),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'- looking for better prompt, base f_keep',),
         False,
@@ -316,7 +315,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_found',
-        '(?:[ \\t]*+slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\||[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))[ \\t]*+\\-\\ found\\ better\\ prompt\\ with\\ f_keep[ \\t]*+=[ \\t]*+(?P<keep_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('|', (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|'), (3,)), b'- found better prompt with f_keep', b'=', ('keep_share', 1), 5),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('keep_share', 'keep_share', 'number')),
         (b'- found better prompt with f_keep',),
         False,
@@ -326,7 +325,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_sampler',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+init\\ sampler,\\ took[ \\t]*+(?P<sampler_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms,\\ tokens:\\ text[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ total[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'init sampler, took', ('sampler_ms', 1), b'ms, tokens: text', b'=', 0, b', total', b'=', 0),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('sampler_ms', 'sampler_ms', 'number')),
         (b'init sampler, took',),
         True,
@@ -336,7 +335,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_token',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<slot_token_text>(?>(?:(?:n_gen|n_decoded) = \\d+, n_remaining|stopped by|slot decode token).*))[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', ('slot_token_text', 8)),
         (('slot', 'slot', 'int'), ('task', 'task', 'int'), ('slot_token_text', 'slot_token_text', 'str')),
         (b', n_remaining =', b'| stopped by ', b'slot decode token'),
         True,
@@ -346,7 +345,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slot_skipped',
-        'slot[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+id[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\-\\ skipping,\\ slot\\ is[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'slot', 2, b':', b'id', ('slot', 0), b'|', b'task', ('task', 0), b'|', b'- skipping, slot is', 5),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'- skipping, slot is',),
         True,
@@ -356,7 +355,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'request',
-        '(?:[ \\t]*+srv[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+done\\ request:|[ \\t]*+srv[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+:[ \\t]*+request:|[ \\t]*+request:)[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= )))[ \\t]*+(?P<path>(?>(?>\\/[^\\s]*)))(?:[ \\t]*+(?P<client>(?>(?!\\d{3}$)(?>[0-9A-Fa-f.:%\\[\\]a-z]+))))?[ \\t]*+(?P<status>(?>\\d{3}$))[ \\t]*+\\Z',
+        (('|', (b'srv', 2, b':', b'done request:'), (b'srv', 2, b':', b'request:'), (b'request:',)), ('method', 9), ('path', 10), ('?', ('client', 11)), ('status', 12)),
         (('method', 'method', 'str'), ('path', 'path', 'str'), ('client', 'client', 'str'), ('status', 'status', 'str')),
         (b'request: ',),
         True,
@@ -366,7 +365,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_idle',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+all\\ slots\\ are\\ idle[ \\t]*+\\Z',
+        (3, b'all slots are idle'),
         (),
         (b'all slots are idle',),
         False,
@@ -376,7 +375,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cancel',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+cancel\\ task,\\ id_task[ \\t]*+=[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (3, b'cancel task, id_task', b'=', ('task', 0)),
         (('task', 'task', 'int'),),
         (b'cancel task, id_task',),
         False,
@@ -386,7 +385,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cancel_late',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+all\\ tasks\\ already\\ finished,\\ no\\ need\\ to\\ cancel[ \\t]*+\\Z',
+        (3, b'all tasks already finished, no need to cancel'),
         (),
         (b'all tasks already finished, no need to cancel',),
         False,
@@ -396,7 +395,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'chat_format',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+Chat\\ format:|[ \\t]*+chat\\ format:)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, ('|', (b'Chat format:',), (b'chat format:',)), 5),
         (),
         (b'hat format: ',),
         False,
@@ -406,7 +405,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_slots',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+initializing\\ slots,\\ n_slots|[ \\t]*+initializing,\\ n_slots)[ \\t]*+=[ \\t]*+(?P<n_slots>(?>-?\\d{1,20}))(?:[ \\t]*+,\\ n_ctx_slot[ \\t]*+=[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20})))?(?:[ \\t]*+,\\ kv_unified[ \\t]*+=[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (3, ('|', (b'initializing slots, n_slots',), (b'initializing, n_slots',)), b'=', ('n_slots', 0), ('?', b', n_ctx_slot', b'=', ('n_ctx_slot', 0)), ('?', b', kv_unified', b'=', 5)),
         (('n_slots', 'n_slots', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         (b', n_slots = ',),
         False,
@@ -416,7 +415,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_loaded',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+model\\ loaded[ \\t]*+\\Z',
+        (3, b'model loaded'),
         (),
         (b'model loaded',),
         False,
@@ -426,7 +425,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_listening',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+server\\ is\\ listening\\ on|[ \\t]*+listening\\ on|[ \\t]*+router\\ server\\ is\\ listening\\ on|[ \\t]*+HTTP\\ server\\ is\\ listening,|[ \\t]*+http\\ server\\ Listening\\ at)[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
+        (3, ('|', (b'server is listening on',), (b'listening on',), (b'router server is listening on',), (b'HTTP server is listening,',), (b'http server Listening at',)), ('address', 5)),
         (('address', 'address', 'str'),),
         (b'istening on http', b'server is listening, ', b'server Listening at'),
         False,
@@ -436,7 +435,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_listening_old',
-        '[ \\t]*+llama\\ server\\ listening\\ at[ \\t]*+(?P<address>(?>[^\\s].*))[ \\t]*+\\Z',
+        (b'llama server listening at', ('address', 5)),
         (('address', 'address', 'str'),),
         (b'llama server listening at',),
         False,
@@ -446,7 +445,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_threads',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+using[ \\t]*+(?>-?\\d{1,20})[ \\t]*+threads\\ for\\ HTTP\\ server[ \\t]*+\\Z',
+        (3, b'using', 0, b'threads for HTTP server'),
         (),
         (b'threads for HTTP server',),
         False,
@@ -456,7 +455,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_bind',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+binding\\ port\\ with[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, b'binding port with', 5),
         (),
         (b'binding port with',),
         False,
@@ -466,7 +465,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_ssl',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+running\\ without\\ SSL|[ \\t]*+running\\ with\\ SSL)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (3, ('|', (b'running without SSL',), (b'running with SSL',)), ('?', 5)),
         (),
         (b'running with SSL', b'running without SSL'),
         False,
@@ -476,7 +475,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_security',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ API\\ key\\ is\\ set[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, b'no API key is set', 5),
         (),
         (b'no API key is set',),
         False,
@@ -486,7 +485,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_notice',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ default\\ port[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, b'server default port', 5),
         (),
         (b'server default port',),
         False,
@@ -496,7 +495,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_exit',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+cleaning\\ up\\ before\\ exit\\.\\.\\.[ \\t]*+\\Z',
+        (3, b'cleaning up before exit...'),
         (),
         (b'cleaning up before exit...',),
         False,
@@ -506,7 +505,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_limit',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+prompt\\ cache\\ is\\ enabled,\\ size\\ limit:(?:[ \\t]*+(?P<limit_mib>(?>-?\\d{1,20}))[ \\t]*+MiB|[ \\t]*+no\\ limit)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (3, b'prompt cache is enabled, size limit:', ('|', (('limit_mib', 0), b'MiB'), (b'no limit',)), ('?', 5)),
         (('limit_mib', 'limit_mib', 'int'),),
         (b'prompt cache is enabled',),
         False,
@@ -516,7 +515,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_hint',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+prompt\\ cache\\ is\\ disabled[ \\t]*+(?>[^\\s].*)|[ \\t]*+use\\ `\\-\\-cache\\-ram\\ 0`\\ to\\ disable\\ the\\ prompt\\ cache)[ \\t]*+\\Z',
+        (3, ('|', (b'prompt cache is disabled', 5), (b'use `--cache-ram 0` to disable the prompt cache',))),
         (),
         (b'prompt cache is disabled', b'to disable the prompt cache'),
         False,
@@ -526,7 +525,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'checkpoint_limit',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+context\\ checkpoints\\ enabled|[ \\t]*+context\\ checkpoints\\ disabled)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (3, ('|', (b'context checkpoints enabled',), (b'context checkpoints disabled',)), ('?', 5)),
         (),
         (b'context checkpoints disabled', b'context checkpoints enabled'),
         False,
@@ -536,7 +535,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_idle',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+idle\\ slots\\ will\\ be\\ saved\\ to\\ prompt\\ cache[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, b'idle slots will be saved to prompt cache', 5),
         (),
         (b'idle slots will be saved to prompt cache',),
         False,
@@ -546,7 +545,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_update',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+updating\\ prompt\\ cache[ \\t]*+\\Z',
+        (3, b'updating prompt cache'),
         (),
         (b'updating prompt cache',),
         False,
@@ -556,7 +555,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_took',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+prompt\\ cache\\ update\\ took[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (3, b'prompt cache update took', ('cache_ms', 1), b'ms'),
         (('cache_ms', 'cache_ms', 'number'),),
         (b'prompt cache update took',),
         False,
@@ -566,7 +565,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_state',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ cache\\ state:[ \\t]*+(?P<cache_prompts>(?>-?\\d{1,20}))[ \\t]*+prompts,[ \\t]*+(?P<cache_mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ \\(limits:[ \\t]*+(?P<limit>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,[ \\t]*+(?>-?\\d{1,20})[ \\t]*+est\\)[ \\t]*+\\Z',
+        (3, b'- cache state:', ('cache_prompts', 0), b'prompts,', ('cache_mib', 1), b'MiB (limits:', ('limit', 1), b'MiB,', 0, b'tokens,', 0, b'est)'),
         (('cache_prompts', 'cache_prompts', 'int'), ('cache_mib', 'cache_mib', 'number'), ('limit', 'limit', 'number')),
         (b'- cache state:',),
         False,
@@ -576,7 +575,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_prompt',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ prompt[ \\t]*+(?>0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)[ \\t]*+(?>-?\\d{1,20})[ \\t]*+tokens,\\ checkpoints:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB[ \\t]*+\\Z',
+        (3, b'- prompt', 13, 0, b'tokens, checkpoints:', 0, b',', 1, b'MiB'),
         (),
         (b'tokens, checkpoints:',),
         False,
@@ -586,7 +585,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_drop',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+\\-\\ cache(?:[ \\t]*+size\\ limit|[ \\t]*+token\\ limit[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ est:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))[ \\t]*+reached,\\ removing\\ oldest\\ entry[ \\t]*+\\([ \\t]*+size[ \\t]*+=[ \\t]*+(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))[ \\t]*+MiB\\)[ \\t]*+\\Z',
+        (3, b'- cache', ('|', (b'size limit',), (b'token limit', b'(', 0, b', est:', 0, b')')), b'reached, removing oldest entry', b'(', b'size', b'=', 1, b'MiB)'),
         (),
         (b'removing oldest entry',),
         False,
@@ -596,7 +595,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cache_other',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+\\-\\ prompt\\ is\\ already\\ in\\ the\\ cache|[ \\t]*+\\-\\ removing\\ obsolete\\ cached\\ prompt)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (3, ('|', (b'- prompt is already in the cache',), (b'- removing obsolete cached prompt',)), 5),
         (),
         (b'prompt is already in the cache', b'removing obsolete cached prompt'),
         False,
@@ -606,7 +605,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sleep_begin',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ is\\ entering\\ sleeping\\ state[ \\t]*+\\Z',
+        (3, b'server is entering sleeping state'),
         (),
         (b'server is entering sleeping state',),
         False,
@@ -616,7 +615,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sleep_end',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+server\\ is\\ exiting\\ sleeping\\ state[ \\t]*+\\Z',
+        (3, b'server is exiting sleeping state'),
         (),
         (b'server is exiting sleeping state',),
         False,
@@ -626,7 +625,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_none',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ implementations\\ specified\\ for\\ speculative\\ decoding[ \\t]*+\\Z',
+        (3, b'no implementations specified for speculative decoding'),
         (),
         (b'no implementations specified for speculative decoding',),
         False,
@@ -636,7 +635,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'router_spawn',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+spawning\\ server\\ instance\\ with\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (3, b'spawning server instance with name=', ('model_name', 4), b'on port', 0),
         (('model_name', 'model_name', 'str'),),
         (b'spawning server instance with name=',),
         False,
@@ -646,7 +645,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'router_proxy',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+proxying|[ \\t]*+proxying\\ request\\ to)(?:[ \\t]*+(?P<method>(?>[A-Z]{3,8}(?= ))))?(?:[ \\t]*+request\\ to\\ model)?(?:[ \\t]*+(?P<model_name>(?>[^\\s]+)))?[ \\t]*+on\\ port[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (3, ('|', (b'proxying',), (b'proxying request to',)), ('?', ('method', 9)), ('?', b'request to model'), ('?', ('model_name', 4)), b'on port', 0),
         (('method', 'method', 'str'), ('model_name', 'model_name', 'str')),
         (b'request to model',),
         False,
@@ -656,7 +655,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'router_evict',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+models_max\\ limit\\ reached,\\ removing\\ LRU\\ name=[ \\t]*+(?P<model_name>(?>[^\\s]+))[ \\t]*+\\Z',
+        (3, b'models_max limit reached, removing LRU name=', ('model_name', 4)),
         (('model_name', 'model_name', 'str'),),
         (b'models_max limit reached, removing LRU name=',),
         False,
@@ -666,7 +665,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_slots',
-        '[ \\t]*+Available\\ slots:[ \\t]*+\\Z',
+        (b'Available slots:',),
         (),
         (b'Available slots:',),
         False,
@@ -676,7 +675,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_slot',
-        '[ \\t]*+\\->\\ Slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+\\-\\ max\\ context:[ \\t]*+(?P<n_ctx_slot>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'-> Slot', ('slot', 0), b'- max context:', ('n_ctx_slot', 0)),
         (('slot', 'slot', 'int'), ('n_ctx_slot', 'n_ctx_slot', 'int')),
         (b'- max context:',),
         False,
@@ -686,7 +685,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_idle',
-        '[ \\t]*+all\\ slots\\ are\\ idle\\ and\\ system\\ prompt\\ is\\ empty,\\ clear\\ the\\ KV\\ cache[ \\t]*+\\Z',
+        (b'all slots are idle and system prompt is empty, clear the KV cache',),
         (),
         (b'all slots are idle and system prompt is empty, clear the KV cache',),
         False,
@@ -696,7 +695,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_launch',
-        'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+is\\ processing\\ \\[task\\ id:[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\][ \\t]*+\\Z',
+        (b'slot', ('slot', 0), b'is processing [task id:', ('task', 0), b']'),
         (('slot', 'slot', 'int'), ('task', 'task', 'int')),
         (b'is processing [task id:',),
         True,
@@ -706,7 +705,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_cache',
-        'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+in\\ cache:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ \\|\\ to\\ process:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\Z',
+        (b'slot', ('slot', 0), b':', b'in cache:', ('cached_tokens', 0), b'tokens | to process:', ('prompt_tokens', 0), b'tokens'),
         (('slot', 'slot', 'int'), ('cached_tokens', 'cached_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int')),
         (b'tokens | to process:',),
         True,
@@ -716,7 +715,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_kept',
-        'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+kv\\ cache\\ rm\\ \\-\\ \\[[ \\t]*+(?P<p0>(?>-?\\d{1,20}))[ \\t]*+,\\ end\\)[ \\t]*+\\Z',
+        (b'slot', ('slot', 0), b':', b'kv cache rm - [', ('p0', 0), b', end)'),
         (('slot', 'slot', 'int'), ('p0', 'p0', 'int')),
         (b'kv cache rm - [',),
         True,
@@ -726,7 +725,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_one_token',
-        'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+we\\ have\\ to\\ evaluate\\ at\\ least\\ 1\\ token\\ to\\ generate\\ logits[ \\t]*+\\Z',
+        (b'slot', ('slot', 0), b':', b'we have to evaluate at least 1 token to generate logits'),
         (('slot', 'slot', 'int'),),
         (b'we have to evaluate at least 1 token to generate logits',),
         True,
@@ -736,7 +735,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_released',
-        'slot[ \\t]*+(?P<slot>(?>-?\\d{1,20}))[ \\t]*+released\\ \\([ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in\\ cache\\)[ \\t]*+\\Z',
+        (b'slot', ('slot', 0), b'released (', ('n_ctx_used', 0), b'tokens in cache)'),
         (('slot', 'slot', 'int'), ('n_ctx_used', 'n_ctx_used', 'int')),
         (b'tokens in cache)',),
         True,
@@ -746,7 +745,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_unavailable',
-        '[ \\t]*+slot\\ unavailable[ \\t]*+\\Z',
+        (b'slot unavailable',),
         (),
         (b'slot unavailable',),
         False,
@@ -756,7 +755,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'text_error',
-        '[ \\t]*+task[ \\t]*+(?P<task>(?>-?\\d{1,20}))[ \\t]*+\\-\\ error:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'task', ('task', 0), b'- error:', 5),
         (('task', 'task', 'int'),),
         (b'- error: ',),
         False,
@@ -766,7 +765,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_prompt',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'prompt eval time', b'=', ('prompt_ms', 1), b'ms', b'/', ('prompt_tokens', 0), b'tokens', ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)'), b'|', ('?', ('pairs', 5))),
         (('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number'), ('pairs', 'pairs', 'str')),
         (b'prompt eval time',),
         True,
@@ -776,7 +775,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_eval',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+generation\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second\\))?[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'generation eval time', b'=', ('eval_ms', 1), b'ms', b'/', ('output_tokens', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), b'ms per token,', ('tps', 1), b'tokens per second)'), b'|', ('?', ('pairs', 5))),
         (('eval_ms', 'eval_ms', 'number'), ('output_tokens', 'output_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number'), ('pairs', 'pairs', 'str')),
         (b'generation eval time',),
         True,
@@ -786,7 +785,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_total',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'total time', b'=', ('total_ms', 1), b'ms', b'|', ('?', ('pairs', 5))),
         (('total_ms', 'total_ms', 'number'), ('pairs', 'pairs', 'str')),
         (b'total time',),
         True,
@@ -796,7 +795,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_launch',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ is\\ processing\\ task[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'slot is processing task', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'slot is processing task',),
         True,
@@ -806,7 +805,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_kept',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+kv\\ cache\\ rm\\ \\[p0,\\ end\\)[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'kv cache rm [p0, end)', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'kv cache rm [p0, end)',),
         True,
@@ -816,7 +815,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_released',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ released[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'slot released', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'slot released',),
         True,
@@ -826,7 +825,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_shift',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+slot\\ context\\ shift[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'slot context shift', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'slot context shift',),
         True,
@@ -836,7 +835,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_progress',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+prompt\\ processing\\ progress[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'prompt processing progress', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'prompt processing progress',),
         True,
@@ -846,7 +845,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_request',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+request[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'request', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'] request |', b'"msg":"request"', b'"message":"request"'),
         True,
@@ -856,7 +855,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_build',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+build\\ info[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'build info', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'build info',),
         True,
@@ -866,7 +865,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_system',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+system\\ info[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'system info', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'] system info |', b'"system info"'),
         True,
@@ -876,7 +875,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_slots',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+initializing\\ slots[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'initializing slots', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'initializing slots',),
         True,
@@ -886,7 +885,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_new_slot',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+new\\ slot[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', b'new slot', b'|', ('?', ('pairs', 5))),
         (('pairs', 'pairs', 'str'),),
         (b'new slot',),
         True,
@@ -896,7 +895,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_other',
-        '(?:[ \\t]*+INFO|[ \\t]*+WARN|[ \\t]*+ERR|[ \\t]*+ERROR|[ \\t]*+VERB|[ \\t]*+WARNING|[ \\t]*+VERBOSE)[ \\t]*+\\[[ \\t]*+(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)[ \\t]*+\\][ \\t]*+(?P<kv_text>(?:[ \\t]*+model\\ loaded|[ \\t]*+all\\ slots\\ are\\ idle|[ \\t]*+HTTP\\ server\\ listening|[ \\t]*+chat\\ template|[ \\t]*+slot\\ data|[ \\t]*+slot\\ progression))[ \\t]*+\\|(?:[ \\t]*+(?P<pairs>(?>[^\\s].*)))?[ \\t]*+\\Z',
+        (('|', (b'INFO',), (b'WARN',), (b'ERR',), (b'ERROR',), (b'VERB',), (b'WARNING',), (b'VERBOSE',)), b'[', 2, b']', ('kv_text', ('|', (b'model loaded',), (b'all slots are idle',), (b'HTTP server listening',), (b'chat template',), (b'slot data',), (b'slot progression',))), b'|', ('?', ('pairs', 5))),
         (('kv_text', 'kv_text', 'str'), ('pairs', 'pairs', 'str')),
         (b'] model loaded |', b'] all slots are idle |', b'HTTP server listening', b'] chat template |', b'] slot data |', b'"slot data"', b'] slot progression |'),
         True,
@@ -906,7 +905,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ik_prompt_cache',
-        '========\\ Prompt\\ cache:[ \\t]*+cache\\ size:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_keep:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_discarded_prompt:[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'======== Prompt cache:', b'cache size:', 0, b', n_keep:', 0, b', n_discarded_prompt:', 0, 5),
         (),
         (b'======== Prompt cache:',),
         True,
@@ -916,7 +915,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ik_cache',
-        '========\\ Cache:[ \\t]*+cache_size[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,\\ n_past[ \\t]*+=[ \\t]*+(?P<n_past>(?>-?\\d{1,20}))[ \\t]*+,\\ n_past_prompt[ \\t]*+=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (b'======== Cache:', b'cache_size', b'=', 0, b', n_past', b'=', ('n_past', 0), b', n_past_prompt', b'=', 0),
         (('n_past', 'n_past', 'int'),),
         (b'======== Cache:',),
         True,
@@ -926,7 +925,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ik_cache_took',
-        '(?:[ \\t]*+prompt\\ cache\\ save\\ took|[ \\t]*+prompt\\ cache\\ load\\ took)[ \\t]*+(?P<cache_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (('|', (b'prompt cache save took',), (b'prompt cache load took',)), ('cache_ms', 1), b'ms'),
         (('cache_ms', 'cache_ms', 'number'),),
         (b'prompt cache save took', b'prompt cache load took'),
         True,
@@ -934,4 +933,20 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?\\d{1,20})',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[A-Za-z_~][A-Za-z0-9_~]*(?: ?\\(\\))?)',
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>[^\\s]+)',
+    '(?>[^\\s].*)',
+    '(?>(?:true|false|0|1)\\b)',
+    '(?>(?:saved|created|restored|erased invalidated|erasing old)(?: SWA)? context checkpoint|SWA checkpoint \\w+)',
+    '(?>(?:(?:n_gen|n_decoded) = \\d+, n_remaining|stopped by|slot decode token).*)',
+    '(?>[A-Z]{3,8}(?= ))',
+    '(?>(?>\\/[^\\s]*))',
+    '(?>(?!\\d{3}$)(?>[0-9A-Fa-f.:%\\[\\]a-z]+))',
+    '(?>\\d{3}$)',
+    '(?>0x[0-9a-fA-F]+:|[0-9A-F]{8,16}:)',
 )

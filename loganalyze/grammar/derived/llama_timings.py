@@ -1,12 +1,11 @@
 # Derived from grammars/llama_timings.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'mem_per_token',
-        '[ \\t]*+(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+mem\\ per\\ token[ \\t]*+=[ \\t]*+(?P<mem_per_token_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'mem per token', b'=', ('mem_per_token_bytes', 0), b'bytes'),
         (('func', 'func', 'str'), ('mem_per_token_bytes', 'mem_per_token_bytes', 'int')),
         (b'mem per token',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'predict_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+predict\\ time[ \\t]*+=[ \\t]*+(?P<predict_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ token[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'predict time', b'=', ('predict_ms', 1), b'ms', b'/', ('ms_per_token', 1), b'ms per token'),
         (('func', 'func', 'str'), ('predict_ms', 'predict_ms', 'number'), ('ms_per_token', 'ms_per_token', 'number')),
         (b'predict time',),
         True,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+load\\ time[ \\t]*+=[ \\t]*+(?P<load_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'load time', b'=', ('load_ms', 1), b'ms'),
         (('func', 'func', 'str'), ('load_ms', 'load_ms', 'number')),
         (b'load time',),
         True,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sample_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:(?:[ \\t]*+sample\\ time|[ \\t]*+sampling\\ time)[ \\t]*+=[ \\t]*+(?P<sample_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<sample_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?)?[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', ('|', (b'sample time',), (b'sampling time',)), b'=', ('sample_ms', 1), b'ms', ('?', b'/', ('sample_runs', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')'))),
         (('func', 'func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'sample time', b'sampling time'),
         True,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'samplers_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+samplers\\ time[ \\t]*+=[ \\t]*+(?P<samplers_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<samplers_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'samplers time', b'=', ('samplers_ms', 1), b'ms', b'/', ('samplers_tokens', 0), ('|', (b'runs',), (b'tokens',))),
         (('func', 'func', 'str'), ('samplers_ms', 'samplers_ms', 'number'), ('samplers_tokens', 'samplers_tokens', 'int')),
         (b'samplers time',),
         True,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prompt_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'prompt eval time', b'=', ('prompt_ms', 1), b'ms', b'/', ('prompt_tokens', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')')),
         (('func', 'func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'prompt eval time',),
         True,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'eval_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<eval_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'eval time', b'=', ('eval_ms', 1), b'ms', b'/', ('eval_runs', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')')),
         (('func', 'func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'eval time',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'total_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'total time', b'=', ('total_ms', 1), b'ms', ('?', b'/', ('total_tokens', 0), b'tokens')),
         (('func', 'func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         (b'total time',),
         True,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'unaccounted_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+unaccounted\\ time[ \\t]*+=[ \\t]*+(?P<unaccounted_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<unaccounted_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%(?:[ \\t]*+\\([ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'unaccounted time', b'=', ('unaccounted_ms', 1), b'ms', b'/', ('unaccounted_pct', 1), b'%', ('?', b'(', 2)),
         (('func', 'func', 'str'), ('unaccounted_ms', 'unaccounted_ms', 'number'), ('unaccounted_pct', 'unaccounted_pct', 'number')),
         (b'unaccounted time',),
         True,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graphs_time',
-        '(?P<func>(?:[ \\t]*+llama_print_timings|[ \\t]*+llama_perf_context_print|[ \\t]*+llama_perf_sampler_print|[ \\t]*+llama_perf_print|[ \\t]*+common_perf_print|[ \\t]*+print_timings|[ \\t]*+main))[ \\t]*+:[ \\t]*+graphs\\ reused[ \\t]*+=[ \\t]*+(?P<graphs_reused>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('func', ('|', (b'llama_print_timings',), (b'llama_perf_context_print',), (b'llama_perf_sampler_print',), (b'llama_perf_print',), (b'common_perf_print',), (b'print_timings',), (b'main',))), b':', b'graphs reused', b'=', ('graphs_reused', 0)),
         (('func', 'func', 'str'), ('graphs_reused', 'graphs_reused', 'int')),
         (b'graphs reused',),
         True,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_load',
-        '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+load\\ time[ \\t]*+=[ \\t]*+(?P<load_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (('other_func', 3), b':', b'load time', b'=', ('load_ms', 1), b'ms'),
         (('other_func', 'other_func', 'str'), ('load_ms', 'load_ms', 'number')),
         (b'load time',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_sample',
-        '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:(?:[ \\t]*+sample\\ time|[ \\t]*+sampling\\ time)[ \\t]*+=[ \\t]*+(?P<sample_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<sample_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?)?[ \\t]*+\\Z',
+        (('other_func', 3), b':', ('|', (b'sample time',), (b'sampling time',)), b'=', ('sample_ms', 1), b'ms', ('?', b'/', ('sample_runs', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')'))),
         (('other_func', 'other_func', 'str'), ('sample_ms', 'sample_ms', 'number'), ('sample_runs', 'sample_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'sample time', b'sampling time'),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_prompt',
-        '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+prompt\\ eval\\ time[ \\t]*+=[ \\t]*+(?P<prompt_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
+        (('other_func', 3), b':', b'prompt eval time', b'=', ('prompt_ms', 1), b'ms', b'/', ('prompt_tokens', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')')),
         (('other_func', 'other_func', 'str'), ('prompt_ms', 'prompt_ms', 'number'), ('prompt_tokens', 'prompt_tokens', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'prompt eval time',),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_eval',
-        '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+eval\\ time[ \\t]*+=[ \\t]*+(?P<eval_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+/[ \\t]*+(?P<eval_runs>(?>-?\\d{1,20}))(?:[ \\t]*+runs|[ \\t]*+tokens)(?:[ \\t]*+\\([ \\t]*+(?P<ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+ms\\ per\\ token|[ \\t]*+ms\\ per\\ run)(?:[ \\t]*+,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\))?[ \\t]*+\\Z',
+        (('other_func', 3), b':', b'eval time', b'=', ('eval_ms', 1), b'ms', b'/', ('eval_runs', 0), ('|', (b'runs',), (b'tokens',)), ('?', b'(', ('ms_per_token', 1), ('|', (b'ms per token',), (b'ms per run',)), ('?', b',', ('tps', 1), b'tokens per second'), b')')),
         (('other_func', 'other_func', 'str'), ('eval_ms', 'eval_ms', 'number'), ('eval_runs', 'eval_runs', 'int'), ('ms_per_token', 'ms_per_token', 'number'), ('tps', 'tps', 'number')),
         (b'eval time',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_total',
-        '[ \\t]*+(?P<other_func>(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:)))[ \\t]*+:[ \\t]*+total\\ time[ \\t]*+=[ \\t]*+(?P<total_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+/[ \\t]*+(?P<total_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens)?[ \\t]*+\\Z',
+        (('other_func', 3), b':', b'total time', b'=', ('total_ms', 1), b'ms', ('?', b'/', ('total_tokens', 0), b'tokens')),
         (('other_func', 'other_func', 'str'), ('total_ms', 'total_ms', 'number'), ('total_tokens', 'total_tokens', 'int')),
         (b'total time',),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cli_rates',
-        '\\[[ \\t]*+Prompt:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\|[ \\t]*+Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\][ \\t]*+\\Z',
+        (b'[', b'Prompt:', ('prompt_tps', 1), b't/s', b'|', b'Generation:', ('eval_tps', 1), b't/s', b']'),
         (('prompt_tps', 'prompt_tps', 'number'), ('eval_tps', 'eval_tps', 'number')),
         (b'Generation:',),
         True,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'yaml_count',
-        '[ \\t]*+(?P<yaml_key>(?:[ \\t]*+n_eval:|[ \\t]*+n_p_eval:|[ \\t]*+n_sample:|[ \\t]*+t_eval_us:|[ \\t]*+t_load_us:|[ \\t]*+t_p_eval_us:|[ \\t]*+t_sample_us:))[ \\t]*+(?P<yaml_value>(?>-?\\d{1,20}))(?:[ \\t]*+\\#[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('yaml_key', ('|', (b'n_eval:',), (b'n_p_eval:',), (b'n_sample:',), (b't_eval_us:',), (b't_load_us:',), (b't_p_eval_us:',), (b't_sample_us:',))), ('yaml_value', 0), ('?', b'#', 2)),
         (('yaml_key', 'yaml_key', 'str'), ('yaml_value', 'yaml_value', 'int')),
         (b'n_eval:', b'n_p_eval:', b'n_sample:', b't_eval_us:', b't_load_us:', b't_p_eval_us:', b't_sample_us:'),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'yaml_rate',
-        '[ \\t]*+(?P<yaml_rate_key>(?:[ \\t]*+mst_eval:|[ \\t]*+mst_p_eval:|[ \\t]*+mst_sample:|[ \\t]*+ts_eval:|[ \\t]*+ts_p_eval:|[ \\t]*+ts_sample:))[ \\t]*+(?P<yaml_number>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+\\#[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('yaml_rate_key', ('|', (b'mst_eval:',), (b'mst_p_eval:',), (b'mst_sample:',), (b'ts_eval:',), (b'ts_p_eval:',), (b'ts_sample:',))), ('yaml_number', 1), ('?', b'#', 2)),
         (('yaml_rate_key', 'yaml_rate_key', 'str'), ('yaml_number', 'yaml_number', 'number')),
         (b'mst_eval:', b'mst_p_eval:', b'mst_sample:', b'ts_eval:', b'ts_p_eval:', b'ts_sample:'),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'draft_head',
-        '[ \\t]*+draft:[ \\t]*+\\Z',
+        (b'draft:',),
         (),
         (b'draft:',),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'target_head',
-        '[ \\t]*+target:[ \\t]*+\\Z',
+        (b'target:',),
         (),
         (b'target:',),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_encoded',
-        'encoded[ \\t]*+(?P<encoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<encoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds,\\ speed:[ \\t]*+(?P<encoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'encoded', ('encoded_tokens', 0), b'tokens in', ('encoded_s', 1), b'seconds, speed:', ('encoded_tps', 1), b't/s'),
         (('encoded_tokens', 'encoded_tokens', 'int'), ('encoded_s', 'encoded_s', 'number'), ('encoded_tps', 'encoded_tps', 'number')),
         (b'seconds, speed:',),
         True,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_decoded',
-        'decoded[ \\t]*+(?P<decoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<decoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds,\\ speed:[ \\t]*+(?P<decoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'decoded', ('decoded_tokens', 0), b'tokens in', ('decoded_s', 1), b'seconds, speed:', ('decoded_tps', 1), b't/s'),
         (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         (b'seconds, speed:',),
         True,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_count',
-        '[ \\t]*+(?P<spec_key>(?:[ \\t]*+n_draft|[ \\t]*+n_predict|[ \\t]*+n_drafted|[ \\t]*+n_accept))[ \\t]*+=[ \\t]*+(?P<spec_value>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('spec_key', ('|', (b'n_draft',), (b'n_predict',), (b'n_drafted',), (b'n_accept',))), b'=', ('spec_value', 0)),
         (('spec_key', 'spec_key', 'str'), ('spec_value', 'spec_value', 'int')),
         (b'n_draft   =', b'n_draft =', b'n_predict =', b'n_drafted =', b'n_accept  =', b'n_accept ='),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_accept',
-        '[ \\t]*+accept[ \\t]*+=[ \\t]*+(?P<accept_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+\\Z',
+        (b'accept', b'=', ('accept_pct', 1), b'%'),
         (('accept_pct', 'accept_pct', 'number'),),
         (b'accept    =', b'accept ='),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec_draft_time',
-        '(?:[ \\t]*+t_draft_flat|[ \\t]*+t_draft)[ \\t]*+=[ \\t]*+(?P<draft_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+,[ \\t]*+(?P<us_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+us\\ per\\ token,[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\ per\\ second)?[ \\t]*+\\Z',
+        (('|', (b't_draft_flat',), (b't_draft',)), b'=', ('draft_ms', 1), b'ms', ('?', b',', ('us_per_token', 1), b'us per token,', ('tps', 1), b'tokens per second')),
         (('draft_ms', 'draft_ms', 'number'), ('us_per_token', 'us_per_token', 'number'), ('tps', 'tps', 'number')),
         (b't_draft',),
         False,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'simple_decoded',
-        'decoded[ \\t]*+(?P<decoded_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<decoded_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,\\ speed:[ \\t]*+(?P<decoded_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'decoded', ('decoded_tokens', 0), b'tokens in', ('decoded_s', 1), b's, speed:', ('decoded_tps', 1), b't/s'),
         (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         (b'tokens in',),
         True,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'parallel_client',
-        'Client[ \\t]*+(?P<client>(?>-?\\d{1,20}))[ \\t]*+,\\ seq[ \\t]*+(?P<sequence>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<sequences>(?>-?\\d{1,20}))[ \\t]*+,\\ prompt[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+t,\\ response[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+t,\\ time[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,\\ speed[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s,\\ cache\\ miss[ \\t]*+(?P<cache_miss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Client', ('client', 0), b', seq', ('sequence', 0), b'/', ('sequences', 0), b', prompt', ('prompt_tokens', 0), b't, response', ('output_tokens', 0), b't, time', ('total_s', 1), b's, speed', ('tps', 1), b't/s, cache miss', ('cache_miss', 0)),
         (('client', 'client', 'int'), ('sequence', 'sequence', 'int'), ('sequences', 'sequences', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'number'), ('tps', 'tps', 'number'), ('cache_miss', 'cache_miss', 'int')),
         (b't/s, cache miss',),
         True,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'parallel_total',
-        '[ \\t]*+(?P<parallel_what>(?:[ \\t]*+Total\\ prompt\\ tokens:|[ \\t]*+Total\\ gen\\ tokens:))[ \\t]*+(?P<total_count>(?>-?\\d{1,20}))[ \\t]*+,\\ speed:[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (('parallel_what', ('|', (b'Total prompt tokens:',), (b'Total gen tokens:',))), ('total_count', 0), b', speed:', ('tps', 1), b't/s'),
         (('parallel_what', 'parallel_what', 'str'), ('total_count', 'total_count', 'int'), ('tps', 'tps', 'number')),
         (b', speed:',),
         False,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'parallel_speed',
-        '[ \\t]*+Total\\ speed\\ \\(AVG\\):[ \\t]*+speed:[ \\t]*+(?P<tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'Total speed (AVG):', b'speed:', ('tps', 1), b't/s'),
         (('tps', 'tps', 'number'),),
         (b'Total speed (AVG):',),
         False,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'media_encoded',
-        '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+encoded\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms(?:[ \\t]*+by\\ CLIP\\ \\([ \\t]*+(?P<ms_per_patch>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms\\ per\\ image\\ patch\\))?[ \\t]*+\\Z',
+        (('media', ('|', (b'image/slice',), (b'image slice',), (b'audio slice',), (b'image',), (b'audio',))), b'encoded in', ('media_ms', 1), b'ms', ('?', b'by CLIP (', ('ms_per_patch', 1), b'ms per image patch)')),
         (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number'), ('ms_per_patch', 'ms_per_patch', 'number')),
         (b'encoded in',),
         True,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'media_decoded',
-        '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+decoded(?:[ \\t]*+\\(batch[ \\t]*+(?>-?\\d{1,20})[ \\t]*+/[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\))?[ \\t]*+in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (('media', ('|', (b'image/slice',), (b'image slice',), (b'audio slice',), (b'image',), (b'audio',))), b'decoded', ('?', b'(batch', 0, b'/', 0, b')'), b'in', ('media_ms', 1), b'ms'),
         (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number')),
         (b'image decoded', b'audio decoded'),
         True,
@@ -316,7 +315,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'media_processed',
-        '(?P<media>(?:[ \\t]*+image/slice|[ \\t]*+image\\ slice|[ \\t]*+audio\\ slice|[ \\t]*+image|[ \\t]*+audio))[ \\t]*+processed\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (('media', ('|', (b'image/slice',), (b'image slice',), (b'audio slice',), (b'image',), (b'audio',))), b'processed in', ('media_ms', 1), b'ms'),
         (('media', 'media', 'str'), ('media_ms', 'media_ms', 'number')),
         (b'processed in',),
         True,
@@ -326,7 +325,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'media_segments',
-        '[ \\t]*+(?>[A-Za-z_][A-Za-z0-9_]*(?=:))[ \\t]*+:(?:[ \\t]*+all[ \\t]*+(?>-?\\d{1,20})[ \\t]*+segments|[ \\t]*+(?>-?\\d{1,20})[ \\t]*+segments|[ \\t]*+step[ \\t]*+(?>-?\\d{1,20})[ \\t]*+of[ \\t]*+(?>-?\\d{1,20}))[ \\t]*+encoded\\ in[ \\t]*+(?P<media_ms>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms[ \\t]*+\\Z',
+        (4, b':', ('|', (b'all', 0, b'segments'), (0, b'segments'), (b'step', 0, b'of', 0)), b'encoded in', ('media_ms', 1), b'ms'),
         (('media_ms', 'media_ms', 'number'),),
         (b'segments encoded in', b'encoded in'),
         False,
@@ -336,7 +335,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prompt_count',
-        'number\\ of\\ tokens\\ in\\ prompt[ \\t]*+=[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'number of tokens in prompt', b'=', ('prompt_tokens', 0)),
         (('prompt_tokens', 'prompt_tokens', 'int'),),
         (b'number of tokens in prompt',),
         True,
@@ -346,7 +345,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'interactive',
-        '[ \\t]*+==[ \\t]*+Running\\ in\\ interactive\\ mode\\.\\ ==[ \\t]*+\\Z',
+        (b'==', b'Running in interactive mode. =='),
         (),
         (b'Running in interactive mode. ==',),
         False,
@@ -356,7 +355,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'tokens_consumed',
-        'Tokens\\ consumed\\ so\\ far\\ =[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Tokens consumed so far =', ('n_ctx_used', 0), b'/', ('n_ctx', 0)),
         (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int')),
         (b'Tokens consumed so far =',),
         True,
@@ -366,7 +365,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'log_start',
-        '[ \\t]*+Log\\ start[ \\t]*+\\Z',
+        (b'Log start',),
         (),
         (b'Log start',),
         False,
@@ -376,7 +375,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'python_prefix',
-        'Llama\\.generate:(?:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+prefix\\-match\\ hit|[ \\t]*+prefix\\-match\\ found)(?:[ \\t]*+,[ \\t]*+remaining[ \\t]*+(?P<remaining_tokens>(?>-?\\d{1,20}))[ \\t]*+prompt\\ tokens\\ to\\ eval)?[ \\t]*+\\Z',
+        (b'Llama.generate:', ('?', ('cached_tokens', 0)), ('|', (b'prefix-match hit',), (b'prefix-match found',)), ('?', b',', b'remaining', ('remaining_tokens', 0), b'prompt tokens to eval')),
         (('cached_tokens', 'cached_tokens', 'int'), ('remaining_tokens', 'remaining_tokens', 'int')),
         (b'Llama.generate:',),
         True,
@@ -386,7 +385,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'python_cache',
-        'Llama\\._create_completion:[ \\t]*+cache[ \\t]*+(?P<cache_state>(?:[ \\t]*+hit|[ \\t]*+miss|[ \\t]*+saved|[ \\t]*+save))[ \\t]*+\\Z',
+        (b'Llama._create_completion:', b'cache', ('cache_state', ('|', (b'hit',), (b'miss',), (b'saved',), (b'save',)))),
         (('cache_state', 'cache_state', 'str'),),
         (b'Llama._create_completion:',),
         True,
@@ -396,7 +395,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'python_state',
-        'Llama\\.save_state:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'Llama.save_state:', 2),
         (),
         (b'Llama.save_state:',),
         True,
@@ -406,7 +405,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'llamafile_prompt',
-        'evaluated[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+prompt\\ tokens\\ in[ \\t]*+(?P<prompt_us>(?>-?\\d{1,20}))[ \\t]*+us\\ at[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/sec[ \\t]*+\\Z',
+        (b'evaluated', ('prompt_tokens', 0), b'prompt tokens in', ('prompt_us', 0), b'us at', ('prompt_tps', 1), b'tok/sec'),
         (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_us', 'prompt_us', 'int'), ('prompt_tps', 'prompt_tps', 'number')),
         (b'prompt tokens in',),
         True,
@@ -416,7 +415,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'llamafiler_prefill',
-        'prefilled[ \\t]*+(?P<prefilled_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ \\(after\\ keeping[ \\t]*+(?P<kept_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ discarding[ \\t]*+(?P<discarded_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ relocating[ \\t]*+(?P<relocated_tokens>(?>-?\\d{1,20}))[ \\t]*+,\\ and\\ evaluating[ \\t]*+(?P<evaluated_tokens>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
+        (b'prefilled', ('prefilled_tokens', 0), b'tokens (after keeping', ('kept_tokens', 0), b', discarding', ('discarded_tokens', 0), b', relocating', ('relocated_tokens', 0), b', and evaluating', ('evaluated_tokens', 0), b')'),
         (('prefilled_tokens', 'prefilled_tokens', 'int'), ('kept_tokens', 'kept_tokens', 'int'), ('discarded_tokens', 'discarded_tokens', 'int'), ('relocated_tokens', 'relocated_tokens', 'int'), ('evaluated_tokens', 'evaluated_tokens', 'int')),
         (b'tokens (after keeping',),
         True,
@@ -426,7 +425,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'llamafile_version',
-        '[ \\t]*+software:[ \\t]*+llamafile[ \\t]*+(?P<version>(?>[^\\s]+))[ \\t]*+\\Z',
+        (b'software:', b'llamafile', ('version', 5)),
         (('version', 'version', 'str'),),
         (b'software: llamafile',),
         False,
@@ -436,7 +435,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'localscore_prompt',
-        '[ \\t]*+Prompt\\ Processing:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
+        (b'Prompt Processing:', ('prompt_tps', 1), b'tok/s'),
         (('prompt_tps', 'prompt_tps', 'number'),),
         (b'Prompt Processing:',),
         False,
@@ -446,7 +445,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'localscore_eval',
-        '[ \\t]*+Token\\ Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
+        (b'Token Generation:', ('eval_tps', 1), b'tok/s'),
         (('eval_tps', 'eval_tps', 'number'),),
         (b'Token Generation:',),
         False,
@@ -456,7 +455,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold',
-        '(?:[ \\t]*+Time\\ Taken\\ \\-|[ \\t]*+ContextLimit:[ \\t]*+(?P<n_ctx_used>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx>(?>-?\\d{1,20}))[ \\t]*+,|[ \\t]*+CtxLimit:[ \\t]*+(?P<n_ctx_used__2>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<n_ctx__2>(?>-?\\d{1,20}))[ \\t]*+,)(?:[ \\t]*+Amt:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+Init:[ \\t]*+(?P<init_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s,)?(?:[ \\t]*+Processing:|[ \\t]*+Process:)[ \\t]*+(?P<prompt_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<prompt_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+,(?:[ \\t]*+Generation:|[ \\t]*+Generate:)[ \\t]*+(?P<eval_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<eval_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+,[ \\t]*+Total:[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s(?:[ \\t]*+\\((?:[ \\t]*+(?P<total_ms_per_token>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+ms/T(?:[ \\t]*+=)?)?(?:[ \\t]*+(?P<total_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+T/s)?[ \\t]*+\\))?[ \\t]*+\\Z',
+        (('|', (b'Time Taken -',), (b'ContextLimit:', ('n_ctx_used', 0), b'/', ('n_ctx', 0), b','), (b'CtxLimit:', ('n_ctx_used__2', 0), b'/', ('n_ctx__2', 0), b',')), ('?', b'Amt:', ('output_tokens', 0), b'/', ('max_tokens', 0), b','), ('?', b'Init:', ('init_s', 1), b's,'), ('|', (b'Processing:',), (b'Process:',)), ('prompt_s', 1), b's', ('?', b'(', ('?', ('prompt_ms_per_token', 1), b'ms/T', ('?', b'=')), ('?', ('prompt_tps', 1), b'T/s'), b')'), b',', ('|', (b'Generation:',), (b'Generate:',)), ('eval_s', 1), b's', ('?', b'(', ('?', ('eval_ms_per_token', 1), b'ms/T', ('?', b'=')), ('?', ('eval_tps', 1), b'T/s'), b')'), b',', b'Total:', ('total_s', 1), b's', ('?', b'(', ('?', ('total_ms_per_token', 1), b'ms/T', ('?', b'=')), ('?', ('total_tps', 1), b'T/s'), b')')),
         (('n_ctx_used', 'n_ctx_used', 'int'), ('n_ctx', 'n_ctx', 'int'), ('n_ctx_used', 'n_ctx_used__2', 'int'), ('n_ctx', 'n_ctx__2', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int'), ('init_s', 'init_s', 'number'), ('prompt_s', 'prompt_s', 'number'), ('prompt_ms_per_token', 'prompt_ms_per_token', 'number'), ('prompt_tps', 'prompt_tps', 'number'), ('eval_s', 'eval_s', 'number'), ('eval_ms_per_token', 'eval_ms_per_token', 'number'), ('eval_tps', 'eval_tps', 'number'), ('total_s', 'total_s', 'number'), ('total_ms_per_token', 'total_ms_per_token', 'number'), ('total_tps', 'total_tps', 'number')),
         (b'Processing:', b'Process:'),
         True,
@@ -466,7 +465,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_prompt',
-        'Processing\\ Prompt(?:[ \\t]*+\\[[ \\t]*+(?>[A-Za-z]+)[ \\t]*+\\])?[ \\t]*+\\([ \\t]*+(?P<done_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)(?:[ \\t]*+Generating\\ \\([ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\))?[ \\t]*+\\Z',
+        (b'Processing Prompt', ('?', b'[', 6, b']'), b'(', ('done_tokens', 0), b'/', ('prompt_tokens', 0), b'tokens)', ('?', b'Generating (', ('output_tokens', 0), b'/', ('max_tokens', 0), b'tokens)')),
         (('done_tokens', 'done_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int'), ('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         (b'Processing Prompt',),
         True,
@@ -476,7 +475,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_generating',
-        '[ \\t]*+Generating\\ \\([ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<max_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\)[ \\t]*+\\Z',
+        (b'Generating (', ('output_tokens', 0), b'/', ('max_tokens', 0), b'tokens)'),
         (('output_tokens', 'output_tokens', 'int'), ('max_tokens', 'max_tokens', 'int')),
         (b'Generating (',),
         False,
@@ -486,7 +485,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_shift',
-        '\\[[ \\t]*+Context\\ Shifting:\\ Erased[ \\t]*+(?P<n_discard>(?>-?\\d{1,20}))[ \\t]*+tokens\\ at\\ position[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\][ \\t]*+\\Z',
+        (b'[', b'Context Shifting: Erased', ('n_discard', 0), b'tokens at position', 0, b']'),
         (('n_discard', 'n_discard', 'int'),),
         (b'Context Shifting: Erased',),
         True,
@@ -496,7 +495,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_draft',
-        '\\([ \\t]*+Draft\\ Results\\ \\-\\ Success:[ \\t]*+(?P<draft_accepted>(?>-?\\d{1,20}))[ \\t]*+,\\ Failure:[ \\t]*+(?P<draft_failed>(?>-?\\d{1,20}))[ \\t]*+\\)[ \\t]*+\\Z',
+        (b'(', b'Draft Results - Success:', ('draft_accepted', 0), b', Failure:', ('draft_failed', 0), b')'),
         (('draft_accepted', 'draft_accepted', 'int'), ('draft_failed', 'draft_failed', 'int')),
         (b'Draft Results - Success:',),
         True,
@@ -506,7 +505,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_slow',
-        '[ \\t]*+Note:\\ Your\\ generation\\ speed\\ appears\\ rather\\ slow\\.[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'Note: Your generation speed appears rather slow.', 2),
         (),
         (b'Note: Your generation speed appears rather slow.',),
         False,
@@ -516,7 +515,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kobold_banner',
-        '[ \\t]*+Welcome\\ to\\ KoboldCpp\\ \\-\\ Version[ \\t]*+(?P<version>(?>[^\\s]+))[ \\t]*+\\Z',
+        (b'Welcome to KoboldCpp - Version', ('version', 5)),
         (('version', 'version', 'str'),),
         (b'Welcome to KoboldCpp - Version',),
         False,
@@ -524,4 +523,13 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?\\d{1,20})',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:[.,]\\d+)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[^\\s].*)',
+    '(?>(?!(?:llama_print_timings|llama_perf_context_print|llama_perf_sampler_print|llama_perf_print|common_perf_print|print_timings|main):)[A-Za-z_][A-Za-z0-9_]*(?=:))',
+    '(?>[A-Za-z_][A-Za-z0-9_]*(?=:))',
+    '(?>[^\\s]+)',
+    '(?>[A-Za-z]+)',
 )

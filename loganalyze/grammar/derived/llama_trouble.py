@@ -1,12 +1,11 @@
 # Derived from grammars/llama_trouble.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'device_alloc',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+allocating[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\ on\\ device[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+(?P<call>(?>[A-Za-z_]+))[ \\t]*+failed:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'allocating', ('mib', 1), b'MiB on device', ('index', 2), b':', ('call', 3), b'failed:', 4),
         (('mib', 'mib', 'float'), ('index', 'index', 'int'), ('call', 'call', 'str')),
         (b'MiB on device',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'buffer_alloc',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate(?:[ \\t]*+(?P<buffer_device>(?>(?!buffer of )[A-Za-z_][^\\s]*)))?[ \\t]*+buffer\\ of\\ size[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, b'failed to allocate', ('?', ('buffer_device', 5)), b'buffer of size', ('n_bytes', 2)),
         (('buffer_device', 'buffer_device', 'str'), ('n_bytes', 'n_bytes', 'int')),
         (b'failed to allocate',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'aligned_alloc',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+insufficient\\ memory\\ \\(attempted\\ to\\ allocate[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\)[ \\t]*+\\Z',
+        (0, b'insufficient memory (attempted to allocate', ('mib', 1), 6, b')'),
         (('mib', 'mib', 'float'),),
         (b'insufficient memory (attempted to allocate',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'pool_full',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+not\\ enough\\ space\\ in\\ the(?:[ \\t]*+context's|[ \\t]*+scratch)[ \\t]*+memory\\ pool\\ \\(needed[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+available[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\)[ \\t]*+\\Z",
+        (0, b'not enough space in the', ('|', (b"context's",), (b'scratch',)), b'memory pool (needed', ('n_bytes', 2), b',', b'available', 2, b')'),
         (('n_bytes', 'n_bytes', 'int'),),
         (b'not enough space in the',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'pinned',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+of\\ pinned\\ memory:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'failed to allocate', ('mib', 1), 6, b'of pinned memory:', 4),
         (('mib', 'mib', 'float'),),
         (b'failed to allocate',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'alloc_retry',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+compute\\ buffer\\ allocation\\ failed,\\ retrying\\ without\\ pipeline\\ parallelism[ \\t]*+\\Z',
+        (0, b'compute buffer allocation failed, retrying without pipeline parallelism'),
         (),
         (b'compute buffer allocation failed, retrying without pipeline parallelism',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'thrown',
-        "(?:[ \\t]*+terminate\\ called\\ after\\ throwing\\ an\\ instance\\ of[ \\t]*+(?P<thrown_type>(?>'[^']*'|[\\w:]*\\w))|[ \\t]*+(?>[\\w+]+:)(?:[ \\t]*+terminating\\ due\\ to\\ uncaught\\ exception\\ of\\ type|[ \\t]*+terminating\\ with\\ uncaught\\ exception\\ of\\ type)[ \\t]*+(?P<thrown_type__2>(?>'[^']*'|[\\w:]*\\w))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z",
+        (('|', (b'terminate called after throwing an instance of', ('thrown_type', 7)), (8, ('|', (b'terminating due to uncaught exception of type',), (b'terminating with uncaught exception of type',)), ('thrown_type__2', 7), ('?', 4))),),
         (('thrown_type', 'thrown_type', 'str'), ('thrown_type', 'thrown_type__2', 'str')),
         (b'terminate called after throwing', b'terminating due to uncaught exception', b'terminating with uncaught exception'),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'thrown_what',
-        '[ \\t]*+what\\(\\):[ \\t]*+(?P<what>(?>(?!vk::[A-Z]|error loading model)[^\\s].*))[ \\t]*+\\Z',
+        (b'what():', ('what', 9)),
         (('what', 'what', 'str'),),
         (b'what(): ',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'windows_memory',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+The\\ paging\\ file\\ is\\ too\\ small\\ for\\ this\\ operation\\ to\\ complete|[ \\t]*+Not\\ enough\\ memory\\ resources\\ are\\ available\\ to\\ process\\ this\\ command)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 0), ('|', (b'The paging file is too small for this operation to complete',), (b'Not enough memory resources are available to process this command',)), ('?', 4)),
         (),
         (b'paging file is too small', b'ot enough memory resources are available'),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_error_old',
-        '[ \\t]*+CUDA\\ error[ \\t]*+(?P<error_code>(?>-?\\d{1,20}))[ \\t]*+at[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+(?P<reason>(?>[^\\s].*))[ \\t]*+\\Z',
+        (b'CUDA error', ('error_code', 2), b'at', ('where', 10), b':', ('reason', 4)),
         (('error_code', 'error_code', 'int'), ('where', 'where', 'str'), ('reason', 'reason', 'str')),
         (b'CUDA error',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_error',
-        '[ \\t]*+(?P<gpu_kind>(?>(?:CUDA|ROCm|MUSA)\\b))[ \\t]*+error:[ \\t]*+(?P<reason>(?>[^\\s].*))[ \\t]*+\\Z',
+        (('gpu_kind', 11), b'error:', ('reason', 4)),
         (('gpu_kind', 'gpu_kind', 'str'), ('reason', 'reason', 'str')),
         (b'CUDA error: ', b'ROCm error', b'MUSA error'),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_where',
-        '[ \\t]*+current\\ device:[ \\t]*+(?P<index>(?>-?\\d{1,20}))(?:[ \\t]*+,[ \\t]*+in\\ function[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'current device:', ('index', 2), ('?', b',', b'in function', 4)),
         (('index', 'index', 'int'),),
         (b'current device:',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cuda_abort',
-        '(?:[ \\t]*+GGML_ASSERT:)?[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:(?:[ \\t]*+CUDA\\ error|[ \\t]*+ROCm\\ error|[ \\t]*+MUSA\\ error|[ \\t]*+!"CUDA\\ error")[ \\t]*+\\Z',
+        (('?', b'GGML_ASSERT:'), ('where', 10), b':', ('|', (b'CUDA error',), (b'ROCm error',), (b'MUSA error',), (b'!"CUDA error"',))),
         (('where', 'where', 'str'),),
         (b': CUDA error', b': ROCm error', b': !"CUDA error'),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'assert',
-        '(?:[ \\t]*+(?P<where>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+GGML_ASSERT\\([ \\t]*+(?>[^\\s].*)|[ \\t]*+GGML_ASSERT:[ \\t]*+(?P<where__2>(?>[^\\s].*?:\\d+(?=: )))[ \\t]*+:[ \\t]*+(?P<assertion>(?>(?!!"CUDA)[^\\s].*)))[ \\t]*+\\Z',
+        (('|', (('where', 10), b':', b'GGML_ASSERT(', 4), (b'GGML_ASSERT:', ('where__2', 10), b':', ('assertion', 12))),),
         (('where', 'where', 'str'), ('where', 'where__2', 'str'), ('assertion', 'assertion', 'str')),
         (b'GGML_ASSERT',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_device',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ initialize[ \\t]*+(?P<device>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+:[ \\t]*+(?P<reason>(?>[^\\s].*))|[ \\t]*+No\\ devices\\ found\\.|[ \\t]*+no\\ Metal\\ devices\\ found)[ \\t]*+\\Z',
+        (0, ('|', (b'failed to initialize', ('device', 13), b':', ('reason', 4)), (b'No devices found.',), (b'no Metal devices found',))),
         (('device', 'device', 'str'), ('reason', 'reason', 'str')),
         (b'failed to initialize CUDA: ', b'failed to initialize ROCm: ', b'ggml_vulkan: No devices found', b'no Metal devices found'),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vulkan_alloc',
-        '[ \\t]*+ggml_vulkan:[ \\t]*+(?P<vulkan_memory>(?>(?:Device memory|Memory)\\b))[ \\t]*+allocation\\ of\\ size[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+failed\\.[ \\t]*+\\Z',
+        (b'ggml_vulkan:', ('vulkan_memory', 14), b'allocation of size', ('n_bytes', 2), b'failed.'),
         (('vulkan_memory', 'vulkan_memory', 'str'), ('n_bytes', 'n_bytes', 'int')),
         (b'allocation of size',),
         False,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vulkan_error',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?P<limit>(?>Requested buffer size exceeds device [a-z ]*limit(?=:)))[ \\t]*+:)?[ \\t]*+(?P<vk_error>(?>Error[A-Z][A-Za-z]+))[ \\t]*+\\Z',
+        (0, ('?', ('limit', 15), b':'), ('vk_error', 16)),
         (('limit', 'limit', 'str'), ('vk_error', 'vk_error', 'str')),
         (b': Error',),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'vulkan_pinned',
-        '[ \\t]*+ggml_vulkan:[ \\t]*+Failed\\ to\\ allocate\\ pinned\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'ggml_vulkan:', b'Failed to allocate pinned memory', 4),
         (),
         (b'Failed to allocate pinned memory',),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_alloc',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate(?:[ \\t]*+(?>'[^']*'))?[ \\t]*+buffer,\\ size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?>Mi?B\\b)[ \\t]*+\\Z",
+        (0, b'failed to allocate', ('?', 17), b'buffer, size', b'=', ('mib', 1), 6),
         (('mib', 'mib', 'float'),),
         (b'failed to allocate',),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_alloc_bytes',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+failed\\ to\\ allocate\\ Metal\\ buffer\\ of[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'failed to allocate Metal buffer of', ('n_bytes', 2), b'bytes', 4),
         (('n_bytes', 'n_bytes', 'int'),),
         (b'failed to allocate Metal buffer of',),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_over',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+current\\ allocated\\ size\\ is\\ greater\\ than\\ the\\ recommended\\ max\\ working\\ set\\ size[ \\t]*+\\Z',
+        (0, b'current allocated size is greater than the recommended max working set size'),
         (),
         (b'current allocated size is greater than the recommended max working set size',),
         False,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_failed',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+command\\ buffer[ \\t]*+(?>-?\\d{1,20})[ \\t]*+failed\\ with\\ status[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (0, b'command buffer', 2, b'failed with status', ('status', 2)),
         (('status', 'status', 'int'),),
         (b'failed with status ',),
         False,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metal_error',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+(?P<metal_reason>(?>[A-Z][A-Za-z -]*[a-z]))[ \\t]*+\\([ \\t]*+(?P<metal_code>(?>[0-9a-f]+:k\\w+))[ \\t]*+\\)[ \\t]*+\\Z',
+        (0, ('metal_reason', 18), b'(', ('metal_code', 19), b')'),
         (('metal_reason', 'metal_reason', 'str'), ('metal_code', 'metal_code', 'str')),
         (b'kIOGPUCommandBuffer',),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sycl_alloc',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+can't\\ allocate[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+Bytes\\ of\\ memory\\ on[ \\t]*+(?P<sycl_where>(?>host|device(?:\\/GPU)?))[ \\t]*+\\Z",
+        (0, b"can't allocate", ('n_bytes', 2), b'Bytes of memory on', ('sycl_where', 20)),
         (('n_bytes', 'n_bytes', 'int'), ('sycl_where', 'sycl_where', 'str')),
         (b'Bytes of memory on',),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlock',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ mlock|[ \\t]*+failed\\ to\\ VirtualLock)[ \\t]*+(?P<n_bytes>(?>-?\\d{1,20}))[ \\t]*+\\-byte\\ buffer\\ \\(after\\ previously\\ locking[ \\t]*+(?P<locked_bytes>(?>-?\\d{1,20}))[ \\t]*+bytes\\):[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, ('|', (b'failed to mlock',), (b'failed to VirtualLock',)), ('n_bytes', 2), b'-byte buffer (after previously locking', ('locked_bytes', 2), b'bytes):', 4),
         (('n_bytes', 'n_bytes', 'int'), ('locked_bytes', 'locked_bytes', 'int')),
         (b'failed to mlock', b'failed to VirtualLock'),
         False,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlock_hint',
-        '(?:[ \\t]*+Try\\ increasing\\ RLIMIT_MEMLOCK|[ \\t]*+Try\\ increasing\\ RLIMIT_MLOCK)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('|', (b'Try increasing RLIMIT_MEMLOCK',), (b'Try increasing RLIMIT_MLOCK',)), 4),
         (),
         (b'Try increasing RLIMIT_MEMLOCK', b'Try increasing RLIMIT_MLOCK'),
         False,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlock_unsupported',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+mlock\\ not\\ supported\\ on\\ this\\ system|[ \\t]*+mlock\\ is\\ not\\ supported\\ on\\ this\\ system)[ \\t]*+\\Z',
+        (0, ('|', (b'mlock not supported on this system',), (b'mlock is not supported on this system',))),
         (),
         (b'mlock is not supported on this system', b'mlock not supported on this system'),
         False,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mmap_off',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?(?:[ \\t]*+mmap\\ is\\ not\\ supported\\ on\\ this\\ platform|[ \\t]*+direct\\ I/O\\ is\\ enabled,\\ disabling\\ mmap)[ \\t]*+\\Z',
+        (('?', 0), ('|', (b'mmap is not supported on this platform',), (b'direct I/O is enabled, disabling mmap',))),
         (),
         (b'direct I/O is enabled, disabling mmap', b'mmap is not supported on this platform'),
         False,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mmap_missing',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+mmap\\ is\\ not\\ available,\\ so\\ tensor[ \\t]*+(?P<key>(?>[^\\s]+))[ \\t]*+\\(size[ \\t]*+=[ \\t]*+(?P<mib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MiB\\)\\ is\\ loaded\\ into\\ RAM\\ in\\ full[ \\t]*+\\Z',
+        (0, b'mmap is not available, so tensor', ('key', 21), b'(size', b'=', ('mib', 1), b'MiB) is loaded into RAM in full'),
         (('key', 'key', 'str'), ('mib', 'mib', 'float')),
         (b'mmap is not available, so tensor',),
         False,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mmap_overrides',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+tensor\\ overrides\\ to\\ CPU\\ are\\ used\\ with\\ mmap\\ enabled[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'tensor overrides to CPU are used with mmap enabled', 4),
         (),
         (b'tensor overrides to CPU are used with mmap enabled',),
         False,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'madvise',
-        '[ \\t]*+warning:[ \\t]*+(?P<madvise_text>(?>(?:(?:posix_)?madvise\\(|PrefetchVirtualMemory ).*))[ \\t]*+\\Z',
+        (b'warning:', ('madvise_text', 22)),
         (('madvise_text', 'madvise_text', 'str'),),
         (b'madvise(.., ', b'PrefetchVirtualMemory '),
         False,
@@ -316,7 +315,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_error',
-        '(?:[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3})))?[ \\t]*+error\\ loading\\ model(?:[ \\t]*+(?P<what_part>(?>(?:architecture|hyperparameters|vocabulary|tensors)\\b)))?[ \\t]*+:(?:[ \\t]*+unable\\ to\\ allocate[ \\t]*+(?P<buffer_device>(?>(?!buffer of )[A-Za-z_][^\\s]*))[ \\t]*+buffer|[ \\t]*+mmap\\ failed:[ \\t]*+(?P<mmap_reason>(?>[^\\s].*))|[ \\t]*+failed\\ to\\ allocate\\ buffer|[ \\t]*+(?P<load_reason>(?>(?!unable to allocate|mmap failed:|failed to allocate buffer$)[^\\s].*)))[ \\t]*+\\Z',
+        (('?', 0), b'error loading model', ('?', ('what_part', 23)), b':', ('|', (b'unable to allocate', ('buffer_device', 5), b'buffer'), (b'mmap failed:', ('mmap_reason', 4)), (b'failed to allocate buffer',), (('load_reason', 24),))),
         (('what_part', 'what_part', 'str'), ('buffer_device', 'buffer_device', 'str'), ('mmap_reason', 'mmap_reason', 'str'), ('load_reason', 'load_reason', 'str')),
         (b'error loading model',),
         False,
@@ -326,7 +325,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_failed',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ load\\ model(?:[ \\t]*+(?>,))?(?:[ \\t]*+(?>'[^']*'))?|[ \\t]*+failed\\ to\\ create\\ context\\ with\\ model(?:[ \\t]*+(?>,))?(?:[ \\t]*+(?>'[^']*'))?|[ \\t]*+Failed\\ to\\ load\\ model\\ from\\ file:[ \\t]*+(?>[^\\s].*)|[ \\t]*+Failed\\ to\\ create\\ llama_context(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z",
+        (0, ('|', (b'failed to load model', ('?', 25), ('?', 17)), (b'failed to create context with model', ('?', 25), ('?', 17)), (b'Failed to load model from file:', 4), (b'Failed to create llama_context', ('?', 4)))),
         (),
         (b'failed to ', b'Failed to load model from file: ', b'Failed to create llama_context'),
         False,
@@ -336,7 +335,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_gave_up',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+unable\\ to\\ load\\ model|[ \\t]*+unable\\ to\\ create\\ context|[ \\t]*+exiting\\ due\\ to\\ model\\ loading\\ error)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (0, ('|', (b'unable to load model',), (b'unable to create context',), (b'exiting due to model loading error',)), ('?', 4)),
         (),
         (b'exiting due to model loading error', b'unable to create context', b'unable to load model'),
         False,
@@ -346,7 +345,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'context_failed',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+failed\\ to\\ initialize\\ the\\ context:(?:[ \\t]*+(?P<kv_stage>(?:[ \\t]*+failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*+llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*+(?P<compute_stage>(?>failed to allocate compute (?:pp |tg )?buffers))|[ \\t]*+(?P<context_reason>(?>(?!failed to allocate buffer for kv|failed to allocate compute)[^\\s].*)))|[ \\t]*+(?P<kv_stage__2>(?:[ \\t]*+failed\\ to\\ allocate\\ buffer\\ for\\ kv\\ cache|[ \\t]*+llama_kv_cache_init\\(\\)\\ failed\\ for\\ self\\-attention\\ cache))|[ \\t]*+(?P<compute_stage__2>(?>failed to allocate compute (?:pp |tg )?buffers)))[ \\t]*+\\Z',
+        (0, ('|', (b'failed to initialize the context:', ('|', (('kv_stage', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage', 26),), (('context_reason', 27),))), (('kv_stage__2', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage__2', 26),))),
         (('kv_stage', 'kv_stage', 'str'), ('compute_stage', 'compute_stage', 'str'), ('context_reason', 'context_reason', 'str'), ('kv_stage', 'kv_stage__2', 'str'), ('compute_stage', 'compute_stage__2', 'str')),
         (b'failed to initialize the context', b'failed for self-attention cache', b': failed to allocate compute ', b': failed to allocate buffer for kv cache'),
         False,
@@ -356,7 +355,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gpu_ignored',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+not\\ compiled\\ with\\ GPU\\ offload\\ support,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'not compiled with GPU offload support,', 4),
         (),
         (b'not compiled with GPU offload support,',),
         False,
@@ -366,7 +365,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_usable_gpu',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+no\\ usable\\ GPU\\ found,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'no usable GPU found,', 4),
         (),
         (b'no usable GPU found,',),
         False,
@@ -376,7 +375,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gpu_hint',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+see\\ main\\ README\\.md\\ for\\ information\\ on\\ enabling\\ GPU\\ BLAS\\ support|[ \\t]*+one\\ possible\\ reason\\ is\\ that\\ llama\\.cpp\\ was\\ compiled\\ without\\ GPU\\ support|[ \\t]*+consult\\ docs/build\\.md\\ for\\ compilation\\ instructions)[ \\t]*+\\Z',
+        (0, ('|', (b'see main README.md for information on enabling GPU BLAS support',), (b'one possible reason is that llama.cpp was compiled without GPU support',), (b'consult docs/build.md for compilation instructions',))),
         (),
         (b'consult docs/build.md for compilation instructions', b'one possible reason is that llama.cpp was compiled without GPU support', b'see main README.md for information on enabling GPU BLAS support'),
         False,
@@ -386,7 +385,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'other_buffer',
-        "[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+tensor[ \\t]*+(?P<quoted>(?>'[^']*'))[ \\t]*+\\([ \\t]*+(?>[A-Za-z][A-Za-z0-9_]*)[ \\t]*+\\)[ \\t]*+\\(and[ \\t]*+(?P<n_others>(?>-?\\d{1,20}))[ \\t]*+others\\)\\ cannot\\ be\\ used\\ with\\ preferred\\ buffer\\ type[ \\t]*+(?P<wanted>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+,[ \\t]*+using[ \\t]*+(?P<used>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+instead[ \\t]*+\\Z",
+        (0, b'tensor', ('quoted', 17), b'(', 28, b')', b'(and', ('n_others', 2), b'others) cannot be used with preferred buffer type', ('wanted', 13), b',', b'using', ('used', 13), b'instead'),
         (('quoted', 'quoted', 'str'), ('n_others', 'n_others', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         (b'others) cannot be used with preferred buffer type',),
         False,
@@ -396,7 +395,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'flash_off',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+(?>flash_attn .* - forcing off)|[ \\t]*+Flash\\ Attention\\ was\\ auto,\\ set\\ to\\ disabled|[ \\t]*+Flash\\ Attention\\ disabled|[ \\t]*+Flash\\ Attention\\ not\\ supported,\\ set\\ to\\ disabled)[ \\t]*+\\Z',
+        (0, ('|', (29,), (b'Flash Attention was auto, set to disabled',), (b'Flash Attention disabled',), (b'Flash Attention not supported, set to disabled',))),
         (),
         (b'Flash Attention', b'- forcing off'),
         False,
@@ -406,7 +405,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'flash_elsewhere',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))[ \\t]*+layer[ \\t]*+(?P<index>(?>-?\\d{1,20}))[ \\t]*+is\\ assigned\\ to\\ device[ \\t]*+(?P<wanted>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+but\\ the\\ Flash\\ Attention\\ tensor\\ is\\ assigned\\ to\\ device[ \\t]*+(?P<used>(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?)))[ \\t]*+\\([ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (0, b'layer', ('index', 2), b'is assigned to device', ('wanted', 13), b'but the Flash Attention tensor is assigned to device', ('used', 13), b'(', 4),
         (('index', 'index', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         (b'the Flash Attention tensor',),
         False,
@@ -416,7 +415,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'flash_needed',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+V\\ cache\\ quantization\\ requires\\ flash_attn|[ \\t]*+quantized\\ V\\ cache\\ requires\\ flash_attn\\ to\\ be\\ enabled)[ \\t]*+\\Z',
+        (0, ('|', (b'V cache quantization requires flash_attn',), (b'quantized V cache requires flash_attn to be enabled',))),
         (),
         (b'V cache quantization requires flash_attn', b'quantized V cache requires flash_attn to be enabled'),
         False,
@@ -426,7 +425,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'compute_failed',
-        '[ \\t]*+(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))(?:[ \\t]*+ggml_backend_sched_graph_compute_async\\ failed\\ with\\ error[ \\t]*+(?P<status>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ compute\\ graph,\\ compute\\ status:[ \\t]*+(?P<status__2>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ decode,\\ ret[ \\t]*+=[ \\t]*+(?P<status__3>(?>-?\\d{1,20}))|[ \\t]*+failed\\ to\\ eval)[ \\t]*+\\Z',
+        (0, ('|', (b'ggml_backend_sched_graph_compute_async failed with error', ('status', 2)), (b'failed to compute graph, compute status:', ('status__2', 2)), (b'failed to decode, ret', b'=', ('status__3', 2)), (b'failed to eval',))),
         (('status', 'status', 'int'), ('status', 'status__2', 'int'), ('status', 'status__3', 'int')),
         (b'graph_compute_async failed with error', b'failed to compute graph, compute status:', b': failed to decode, ret = ', b': failed to eval'),
         False,
@@ -434,4 +433,36 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>-?\\d{1,20})',
+    '(?>[A-Za-z_]+)',
+    '(?>[^\\s].*)',
+    '(?>(?!buffer of )[A-Za-z_][^\\s]*)',
+    '(?>Mi?B\\b)',
+    "(?>'[^']*'|[\\w:]*\\w)",
+    '(?>[\\w+]+:)',
+    '(?>(?!vk::[A-Z]|error loading model)[^\\s].*)',
+    '(?>[^\\s].*?:\\d+(?=: ))',
+    '(?>(?:CUDA|ROCm|MUSA)\\b)',
+    '(?>(?!!"CUDA)[^\\s].*)',
+    '(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?))',
+    '(?>(?:Device memory|Memory)\\b)',
+    '(?>Requested buffer size exceeds device [a-z ]*limit(?=:))',
+    '(?>Error[A-Z][A-Za-z]+)',
+    "(?>'[^']*')",
+    '(?>[A-Z][A-Za-z -]*[a-z])',
+    '(?>[0-9a-f]+:k\\w+)',
+    '(?>host|device(?:\\/GPU)?)',
+    '(?>[^\\s]+)',
+    '(?>(?:(?:posix_)?madvise\\(|PrefetchVirtualMemory ).*)',
+    '(?>(?:architecture|hyperparameters|vocabulary|tensors)\\b)',
+    '(?>(?!unable to allocate|mmap failed:|failed to allocate buffer$)[^\\s].*)',
+    '(?>,)',
+    '(?>failed to allocate compute (?:pp |tg )?buffers)',
+    '(?>(?!failed to allocate buffer for kv|failed to allocate compute)[^\\s].*)',
+    '(?>[A-Za-z][A-Za-z0-9_]*)',
+    '(?>flash_attn .* - forcing off)',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/nvidia.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'banner',
-        '[ \\t]*+\\|[ \\t]*+NVIDIA\\-SMI[ \\t]*+(?P<smi>(?>(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:[ \\t]*+Driver\\ Version:|[ \\t]*+KMD\\ Version:)[ \\t]*+(?P<driver>(?>(?:[0-9][0-9.]*|N\\/A|ERR!)))(?:(?:[ \\t]*+CUDA\\ Version:|[ \\t]*+CUDA\\ UMD\\ Version:)[ \\t]*+(?P<cuda>(?>(?:[0-9][0-9.]*|N\\/A|ERR!))))?[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'|', b'NVIDIA-SMI', ('smi', 0), ('|', (b'Driver Version:',), (b'KMD Version:',)), ('driver', 0), ('?', ('|', (b'CUDA Version:',), (b'CUDA UMD Version:',)), ('cuda', 0)), b'|'),
         (('smi', 'smi', 'str'), ('driver', 'driver', 'str'), ('cuda', 'cuda', 'str')),
         (b'NVIDIA-SMI',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'card',
-        '[ \\t]*+\\|[ \\t]*+(?P<index>(?>\\d+))[ \\t]*+(?P<name>(?>[^\\s|][^|]{0,80}?(?=[ \t]{1,80}(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)[ \t]{0,80}\\|)))[ \\t]*+(?P<mode>(?>(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*+\\|[ \\t]*+(?P<bus>(?>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*+(?P<display>(?>(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)))[ \\t]*+\\|[ \\t]*+(?P<ecc>(?>[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'|', ('index', 1), ('name', 2), ('mode', 3), b'|', ('bus', 4), ('display', 3), b'|', ('ecc', 5), b'|'),
         (('index', 'index', 'int'), ('name', 'name', 'str'), ('mode', 'mode', 'str'), ('bus', 'bus', 'str'), ('display', 'display', 'str'), ('ecc', 'ecc', 'str')),
         (b'|',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'values',
-        '[ \\t]*+\\|(?:[ \\t]*+(?P<fan>(?>\\d+))[ \\t]*+%|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<temp>(?>\\d+))[ \\t]*+C|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<perf>(?>P[0-9]{1,2}))|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))(?:[ \\t]*+(?P<power>(?>\\d+))[ \\t]*+W|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+W)?)[ \\t]*+/(?:[ \\t]*+(?P<cap>(?>\\d+))[ \\t]*+W|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+W)?)[ \\t]*+\\|(?:[ \\t]*+(?P<used>(?>\\d+))[ \\t]*+MiB[ \\t]*+/[ \\t]*+(?P<total>(?>\\d+))[ \\t]*+MiB|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))(?:[ \\t]*+/[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))?)[ \\t]*+\\|(?:[ \\t]*+(?P<util>(?>\\d+))[ \\t]*+%|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*+(?P<compute>(?>[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|)))[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'|', ('|', (('fan', 1), b'%'), (6,)), ('|', (('temp', 1), b'C'), (6,)), ('|', (('perf', 7),), (6,)), ('|', (('power', 1), b'W'), (6, ('?', b'W'))), b'/', ('|', (('cap', 1), b'W'), (6, ('?', b'W'))), b'|', ('|', (('used', 1), b'MiB', b'/', ('total', 1), b'MiB'), (6, ('?', b'/', 6))), b'|', ('|', (('util', 1), b'%'), (6,)), ('compute', 5), b'|'),
         (('fan', 'fan', 'int'), ('temp', 'temp', 'int'), ('perf', 'perf', 'str'), ('power', 'power', 'int'), ('cap', 'cap', 'int'), ('used', 'used', 'int'), ('total', 'total', 'int'), ('util', 'util', 'int'), ('compute', 'compute', 'str')),
         (b'|',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'app',
-        '[ \\t]*+\\|[ \\t]*+(?P<gpu>(?>\\d{1,10}(?=[ \t])))(?:[ \\t]*+(?P<gi>(?>(?:\\d{1,10}|N\\/A)(?=[ \t])))[ \\t]*+(?P<ci>(?>(?:\\d{1,10}|N\\/A)(?=[ \t]))))?[ \\t]*+(?P<pid>(?>\\d{1,10}(?=[ \t])))[ \\t]*+(?P<type>(?>[CGM](?:\\+[CGM])*))[ \\t]*+(?P<process>(?>[^\\s|][^|]{0,200}?(?=[ \t]{1,80}(?:\\d{1,9}MiB|N\\/A|ERR!)[ \t]{0,80}\\|)))(?:[ \\t]*+(?P<memory>(?>\\d+))[ \\t]*+MiB|[ \\t]*+(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?)))[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'|', ('gpu', 8), ('?', ('gi', 9), ('ci', 9)), ('pid', 8), ('type', 10), ('process', 11), ('|', (('memory', 1), b'MiB'), (6,)), b'|'),
         (('gpu', 'gpu', 'str'), ('gi', 'gi', 'str'), ('ci', 'ci', 'str'), ('pid', 'pid', 'str'), ('type', 'type', 'str'), ('process', 'process', 'str'), ('memory', 'memory', 'int')),
         (b'|',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'q_title',
-        '[ \\t]*+==============NVSMI\\ LOG==============[ \\t]*+\\Z',
+        (b'==============NVSMI LOG==============',),
         (),
         (b'==============NVSMI LOG==============',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'q_card',
-        '[ \\t]*+GPU[ \\t]*+(?P<bus>(?>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9]))[ \\t]*+\\Z',
+        (b'GPU', ('bus', 4)),
         (('bus', 'bus', 'str'),),
         (b'GPU',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'q_value',
-        '[ \\t]*+(?P<key>(?>(?:Timestamp|Driver Version|CUDA Version|Product Name|Fan Speed|Performance State|Total|Reserved|Used|Free|Gpu|GPU|Memory|SM|Graphics|Current|Device Current|[TR]x Throughput|GPU Current Temp|Memory Current Temp|Power Draw|Average Power Draw|Instantaneous Power Draw|(?:Current |Enforced )?Power Limit|SW Power Cap|HW Slowdown|[HS]W Thermal Slowdown|HW Power Brake Slowdown|Process ID|Type|Name|Used GPU Memory)(?=[ ]{2,60}:)))[ \\t]*+:[ \\t]*+(?P<value>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
+        (('key', 12), b':', ('value', 13)),
         (('key', 'key', 'str'), ('value', 'value', 'str')),
         (b':',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mon_names',
-        '[ \\t]*+\\#(?:[ \\t]*+Date(?:[ \\t]*+,)?)?(?:[ \\t]*+Time(?:[ \\t]*+,)?)?[ \\t]*+gpu[ \\t]*+(?P<column>(?>[^\\s].{1,300}))[ \\t]*+\\Z',
+        (b'#', ('?', b'Date', ('?', b',')), ('?', b'Time', ('?', b',')), b'gpu', ('column', 14)),
         (('column', 'column', 'str'),),
         (b'#',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mon_units',
-        '[ \\t]*+\\#(?:[ \\t]*+YYYYMMDD(?:[ \\t]*+,)?)?(?:[ \\t]*+HH:MM:SS(?:[ \\t]*+,)?)?[ \\t]*+Idx[ \\t]*+(?P<column>(?>[^\\s].{1,300}))[ \\t]*+\\Z',
+        (b'#', ('?', b'YYYYMMDD', ('?', b',')), ('?', b'HH:MM:SS', ('?', b',')), b'Idx', ('column', 14)),
         (('column', 'column', 'str'),),
         (b'#',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'query_header',
-        '[ \\t]*+(?P<field>(?>[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*+(?P<unit>(?>\\[[A-Za-z%\\/]{1,8}\\])))?(?:[ \\t]*+,[ \\t]*+(?P<field__2>(?>[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*))(?:[ \\t]*+(?P<unit__2>(?>\\[[A-Za-z%\\/]{1,8}\\])))?)+[ \\t]*+\\Z',
+        (('field', 15), ('?', ('unit', 16)), ('*', '+', b',', ('field__2', 15), ('?', ('unit__2', 16)))),
         (('field', 'field', 'str'), ('unit', 'unit', 'str'), ('field', 'field__2', 'str'), ('unit', 'unit__2', 'str')),
         (b', ',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'failed',
-        '[ \\t]*+NVIDIA\\-SMI\\ has\\ failed[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
+        (b'NVIDIA-SMI has failed', ('message', 13)),
         (('message', 'message', 'str'),),
         (b'NVIDIA-SMI has failed',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'nvml_failed',
-        '[ \\t]*+Failed\\ to\\ initialize\\ NVML[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
+        (b'Failed to initialize NVML', ('message', 13)),
         (('message', 'message', 'str'),),
         (b'Failed to initialize NVML',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_handle',
-        '[ \\t]*+Unable\\ to\\ determine\\ the\\ device\\ handle\\ for[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
+        (b'Unable to determine the device handle for', ('message', 13)),
         (('message', 'message', 'str'),),
         (b'Unable to determine the device handle for',),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_devices',
-        '[ \\t]*+No\\ devices\\ were\\ found[ \\t]*+\\Z',
+        (b'No devices were found',),
         (),
         (b'No devices were found',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bad_field',
-        '[ \\t]*+Field[ \\t]*+(?P<message>(?>[^\\s].{0,300}))[ \\t]*+\\Z',
+        (b'Field', ('message', 13)),
         (('message', 'message', 'str'),),
         (b'Field',),
         False,
@@ -154,4 +153,23 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?:[0-9][0-9.]*|N\\/A|ERR!))',
+    '(?>\\d+)',
+    '(?>[^\\s|][^|]{0,80}?(?=[ \t]{1,80}(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled)[ \t]{0,80}\\|))',
+    '(?>(?:On|Off|N\\/A|WDDM|TCC|WDM|MCDM|Disabled|Enabled))',
+    '(?>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\\.[0-9])',
+    '(?>[^\\s|][^|]{0,80}?(?=[ \t]{0,80}\\|))',
+    '(?>(?:N\\/A|ERR!|Unknown Error|Not Supported|\\?\\?))',
+    '(?>P[0-9]{1,2})',
+    '(?>\\d{1,10}(?=[ \t]))',
+    '(?>(?:\\d{1,10}|N\\/A)(?=[ \t]))',
+    '(?>[CGM](?:\\+[CGM])*)',
+    '(?>[^\\s|][^|]{0,200}?(?=[ \t]{1,80}(?:\\d{1,9}MiB|N\\/A|ERR!)[ \t]{0,80}\\|))',
+    '(?>(?:Timestamp|Driver Version|CUDA Version|Product Name|Fan Speed|Performance State|Total|Reserved|Used|Free|Gpu|GPU|Memory|SM|Graphics|Current|Device Current|[TR]x Throughput|GPU Current Temp|Memory Current Temp|Power Draw|Average Power Draw|Instantaneous Power Draw|(?:Current |Enforced )?Power Limit|SW Power Cap|HW Slowdown|[HS]W Thermal Slowdown|HW Power Brake Slowdown|Process ID|Type|Name|Used GPU Memory)(?=[ ]{2,60}:))',
+    '(?>[^\\s].{0,300})',
+    '(?>[^\\s].{1,300})',
+    '(?>[a-z][A-Za-z0-9_]*(?:\\.[A-Za-z0-9_]+)*)',
+    '(?>\\[[A-Za-z%\\/]{1,8}\\])',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/ollama.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'slog',
-        '[ \\t]*+time=[ \\t]*+(?P<stamp>(?>[^\\s]+))[ \\t]*+level=[ \\t]*+(?P<level>(?>[A-Z]+(?:[+-]\\d+)?))[ \\t]*+source=[ \\t]*+(?P<src>(?>[^\\s]+))(?:[ \\t]*+msg=[ \\t]*+(?P<message>(?>[^\\s"]+))|[ \\t]*+msg=[ \\t]*+(?P<quoted>(?>"(?:[^"\\\\]|\\\\.)*")))(?:[ \\t]*+(?P<pairs>(?>[A-Za-z_][^\\n]*)))?[ \\t]*+\\Z',
+        (b'time=', ('stamp', 0), b'level=', ('level', 1), b'source=', ('src', 0), ('|', (b'msg=', ('message', 2)), (b'msg=', ('quoted', 3))), ('?', ('pairs', 4))),
         (('stamp', 'stamp', 'str'), ('level', 'level', 'str'), ('src', 'src', 'str'), ('message', 'message', 'str'), ('quoted', 'quoted', 'str'), ('pairs', 'pairs', 'str')),
         (b'source=',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_log',
-        '[ \\t]*+(?>\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*+(?>\\d\\d:\\d\\d:\\d\\d)[ \\t]*+(?P<go_file>(?>[a-z_]+\\.go:\\d+))[ \\t]*+:[ \\t]*+(?P<old_message>(?>[^\\s].*))[ \\t]*+\\Z',
+        (5, 6, ('go_file', 7), b':', ('old_message', 8)),
         (('go_file', 'go_file', 'str'), ('old_message', 'old_message', 'str')),
         (b'.go:',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gin',
-        '[ \\t]*+\\[GIN\\][ \\t]*+(?>\\d{4}\\/\\d\\d\\/\\d\\d)[ \\t]*+\\-[ \\t]*+(?>\\d\\d:\\d\\d:\\d\\d)[ \\t]*+\\|[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\|[ \\t]*+(?>[^\\s]+)[ \\t]*+\\|[ \\t]*+(?P<method>(?>[A-Z]+))[ \\t]*+(?P<path>(?>[^\\s]+))[ \\t]*+\\Z',
+        (b'[GIN]', 5, b'-', 6, b'|', ('status', 9), b'|', ('duration', 10), b'|', 0, b'|', ('method', 11), ('path', 0)),
         (('status', 'status', 'int'), ('duration', 'duration', 'str'), ('method', 'method', 'str'), ('path', 'path', 'str')),
         (b'[GIN]',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'total_duration',
-        '[ \\t]*+total\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
+        (b'total duration:', ('duration', 10)),
         (('duration', 'duration', 'str'),),
         (b'total duration:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_duration',
-        '[ \\t]*+load\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
+        (b'load duration:', ('duration', 10)),
         (('duration', 'duration', 'str'),),
         (b'load duration:',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prompt_count',
-        '[ \\t]*+prompt\\ eval\\ count:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+token\\(s\\)[ \\t]*+\\Z',
+        (b'prompt eval count:', ('prompt_tokens', 9), b'token(s)'),
         (('prompt_tokens', 'prompt_tokens', 'int'),),
         (b'prompt eval count:',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prompt_duration',
-        '[ \\t]*+prompt\\ eval\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
+        (b'prompt eval duration:', ('duration', 10)),
         (('duration', 'duration', 'str'),),
         (b'prompt eval duration:',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prompt_rate',
-        '[ \\t]*+prompt\\ eval\\ rate:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+\\Z',
+        (b'prompt eval rate:', ('prompt_tps', 12), b'tokens/s'),
         (('prompt_tps', 'prompt_tps', 'float'),),
         (b'prompt eval rate:',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'eval_count',
-        '[ \\t]*+eval\\ count:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+token\\(s\\)[ \\t]*+\\Z',
+        (b'eval count:', ('output_tokens', 9), b'token(s)'),
         (('output_tokens', 'output_tokens', 'int'),),
         (b'eval count:',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'eval_duration',
-        '[ \\t]*+eval\\ duration:[ \\t]*+(?P<duration>(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+))[ \\t]*+\\Z',
+        (b'eval duration:', ('duration', 10)),
         (('duration', 'duration', 'str'),),
         (b'eval duration:',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'eval_rate',
-        '[ \\t]*+eval\\ rate:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+\\Z',
+        (b'eval rate:', ('eval_tps', 12), b'tokens/s'),
         (('eval_tps', 'eval_tps', 'float'),),
         (b'eval rate:',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'ps',
-        '[ \\t]*+(?P<model>(?>[A-Za-z0-9][A-Za-z0-9_.\\/-]*(?::[A-Za-z0-9_.-]+)?))[ \\t]*+(?P<model_id>(?>[0-9a-f]{12}))[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<size_unit>(?>[KMGT]?B))[ \\t]*+(?P<processor>(?>\\d+%\\/\\d+% CPU\\/GPU|\\d+% [CG]PU))(?:[ \\t]*+(?P<ctx>(?>\\d+(?=  ))))?[ \\t]*+(?P<until>(?>(?:\\d+ (?:second|minute|hour|day|week|month|year)|Less than|About|Forever|Stopping|Over)[^\\n]*))[ \\t]*+\\Z',
+        (('model', 13), ('model_id', 14), ('size', 12), ('size_unit', 15), ('processor', 16), ('?', ('ctx', 17)), ('until', 18)),
         (('model', 'model', 'str'), ('model_id', 'model_id', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('processor', 'processor', 'str'), ('ctx', 'ctx', 'str'), ('until', 'until', 'str')),
         (b'% GPU', b'% CPU'),
         False,
@@ -124,4 +123,25 @@ RULES: tuple[Any, ...] = (
         '2024-05',
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>[^\\s]+)',
+    '(?>[A-Z]+(?:[+-]\\d+)?)',
+    '(?>[^\\s"]+)',
+    '(?>"(?:[^"\\\\]|\\\\.)*")',
+    '(?>[A-Za-z_][^\\n]*)',
+    '(?>\\d{4}\\/\\d\\d\\/\\d\\d)',
+    '(?>\\d\\d:\\d\\d:\\d\\d)',
+    '(?>[a-z_]+\\.go:\\d+)',
+    '(?>[^\\s].*)',
+    '(?>-?\\d{1,20})',
+    '(?>(?:\\d+(?:\\.\\d+)?(?:ns|us|µs|ms|s|m|h))+)',
+    '(?>[A-Z]+)',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[A-Za-z0-9][A-Za-z0-9_.\\/-]*(?::[A-Za-z0-9_.-]+)?)',
+    '(?>[0-9a-f]{12})',
+    '(?>[KMGT]?B)',
+    '(?>\\d+%\\/\\d+% CPU\\/GPU|\\d+% [CG]PU)',
+    '(?>\\d+(?=  ))',
+    '(?>(?:\\d+ (?:second|minute|hour|day|week|month|year)|Less than|About|Forever|Stopping|Over)[^\\n]*)',
 )

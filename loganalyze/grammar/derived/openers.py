@@ -1,12 +1,11 @@
 # Derived from grammars/openers.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'lms_progress',
-        'Prompt\\ processing\\ progress:[ \\t]*+(?P<progress_pct>(?>-?\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+\\Z',
+        (b'Prompt processing progress:', ('progress_pct', 0), b'%'),
         (('progress_pct', 'progress_pct', 'decimal'),),
         (b'Prompt processing progress:',),
         True,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'lms_start',
-        'Running\\ chat\\ completion\\ on\\ conversation\\ with[ \\t]*+(?P<n_messages>(?>-?\\d{1,20}))(?:[ \\t]*+messages\\.|[ \\t]*+message\\.)[ \\t]*+\\Z',
+        (b'Running chat completion on conversation with', ('n_messages', 1), ('|', (b'messages.',), (b'message.',))),
         (('n_messages', 'n_messages', 'int'),),
         (b'Running chat completion on conversation with',),
         True,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'lms_streaming',
-        'Streaming\\ response\\.\\.\\.[ \\t]*+\\Z',
+        (b'Streaming response...',),
         (),
         (b'Streaming response...',),
         True,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'lms_packet',
-        'Generated\\ packet:(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Generated packet:', ('?', 2)),
         (),
         (b'Generated packet:',),
         True,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'lms_end',
-        'Finished\\ streaming\\ response(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Finished streaming response', ('?', 2)),
         (),
         (b'Finished streaming response',),
         True,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'lms_footer',
-        '[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/sec(?:[ \\t]*+•|[ \\t]*+·|[ \\t]*+\\||[ \\t]*+\\-)[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+•|[ \\t]*+·|[ \\t]*+\\||[ \\t]*+\\-)[ \\t]*+(?P<ttft_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s\\ to\\ first\\ token(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('eval_tps', 3), b'tok/sec', ('|', (b'\xe2\x80\xa2',), (b'\xc2\xb7',), (b'|',), (b'-',)), ('output_tokens', 1), b'tokens', ('|', (b'\xe2\x80\xa2',), (b'\xc2\xb7',), (b'|',), (b'-',)), ('ttft_s', 3), b's to first token', ('?', 2)),
         (('eval_tps', 'eval_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('ttft_s', 'ttft_s', 'float')),
         (b's to first token',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'textgen',
-        'Output\\ generated\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\([ \\t]*+(?P<end_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+tokens/s|[ \\t]*+it/s)[ \\t]*+,[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+,[ \\t]*+context[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20})))?(?:[ \\t]*+,[ \\t]*+seed[ \\t]*+(?>-?\\d+))?[ \\t]*+\\)[ \\t]*+\\Z',
+        (b'Output generated in', ('total_s', 3), b'seconds', b'(', ('end_tps', 3), ('|', (b'tokens/s',), (b'it/s',)), b',', ('output_tokens', 1), b'tokens', ('?', b',', b'context', ('prompt_tokens', 1)), ('?', b',', b'seed', 4), b')'),
         (('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float'), ('output_tokens', 'output_tokens', 'int'), ('prompt_tokens', 'prompt_tokens', 'int')),
         (b'Output generated in',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'tabby',
-        '(?:[ \\t]*+(?>[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:))?[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ generated\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\([ \\t]*+Queue:[ \\t]*+(?P<queue_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s[ \\t]*+,[ \\t]*+Process:(?:[ \\t]*+(?P<cached_tokens>(?>-?\\d{1,20}))[ \\t]*+cached\\ tokens\\ and[ \\t]*+(?P<new_tokens>(?>-?\\d{1,20}))[ \\t]*+new\\ tokens\\ at)?(?:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))|[ \\t]*+Indeterminate)[ \\t]*+T/s[ \\t]*+,[ \\t]*+Generate:(?:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))|[ \\t]*+Indeterminate)[ \\t]*+T/s[ \\t]*+,[ \\t]*+Context:[ \\t]*+(?P<context_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+\\)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 5), ('output_tokens', 1), b'tokens generated in', ('total_s', 3), b'seconds', b'(', b'Queue:', ('queue_s', 3), b's', b',', b'Process:', ('?', ('cached_tokens', 1), b'cached tokens and', ('new_tokens', 1), b'new tokens at'), ('|', (('prompt_tps', 3),), (b'Indeterminate',)), b'T/s', b',', b'Generate:', ('|', (('eval_tps', 3),), (b'Indeterminate',)), b'T/s', b',', b'Context:', ('context_tokens', 1), b'tokens', b')', ('?', 2)),
         (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('queue_s', 'queue_s', 'float'), ('cached_tokens', 'cached_tokens', 'int'), ('new_tokens', 'new_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('context_tokens', 'context_tokens', 'int')),
         (b'tokens generated in',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'exl_prefill',
-        '\\*\\*\\ Length[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'** Length', ('prompt_tokens', 1), b'tokens:', ('prompt_tps', 3), b't/s'),
         (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         (b'** Length',),
         True,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'exl_decode',
-        '\\*\\*\\ Position[ \\t]*+(?P<depth>(?>-?\\d{1,20}))[ \\t]*+\\+[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+t/s[ \\t]*+\\Z',
+        (b'** Position', ('depth', 1), b'+', ('output_tokens', 1), b'tokens:', ('eval_tps', 3), b't/s'),
         (('depth', 'depth', 'int'), ('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         (b'** Position',),
         True,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'exl_speed',
-        '\\*\\*\\ Speed:[ \\t]*+(?P<any_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/second[ \\t]*+\\Z',
+        (b'** Speed:', ('any_tps', 3), b'tokens/second'),
         (('any_tps', 'any_tps', 'float'),),
         (b'tokens/second',),
         True,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_old_prompt',
-        'Prompt:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
+        (b'Prompt:', ('prompt_tps', 3), b'tokens-per-sec'),
         (('prompt_tps', 'prompt_tps', 'float'),),
         (b'tokens-per-sec',),
         True,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_old_generation',
-        'Generation:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
+        (b'Generation:', ('eval_tps', 3), b'tokens-per-sec'),
         (('eval_tps', 'eval_tps', 'float'),),
         (b'tokens-per-sec',),
         True,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_prompt',
-        'Prompt:[ \\t]*+(?P<prompt_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
+        (b'Prompt:', ('prompt_tokens', 1), b'tokens', b',', ('prompt_tps', 3), b'tokens-per-sec'),
         (('prompt_tokens', 'prompt_tokens', 'int'), ('prompt_tps', 'prompt_tps', 'float')),
         (b'tokens-per-sec',),
         True,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_generation',
-        'Generation:[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens\\-per\\-sec[ \\t]*+\\Z',
+        (b'Generation:', ('output_tokens', 1), b'tokens', b',', ('eval_tps', 3), b'tokens-per-sec'),
         (('output_tokens', 'output_tokens', 'int'), ('eval_tps', 'eval_tps', 'float')),
         (b'tokens-per-sec',),
         True,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_memory',
-        'Peak\\ memory:[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB[ \\t]*+\\Z',
+        (b'Peak memory:', ('peak_gb', 3), b'GB'),
         (('peak_gb', 'peak_gb', 'float'),),
         (b'Peak memory:',),
         True,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_trial',
-        'Trial[ \\t]*+(?P<trial>(?>-?\\d{1,20}))[ \\t]*+:[ \\t]*+prompt_tps=[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+generation_tps=[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+peak_memory=[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+,[ \\t]*+total_time=[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))))?[ \\t]*+\\Z',
+        (b'Trial', ('trial', 1), b':', b'prompt_tps=', ('prompt_tps', 3), b',', b'generation_tps=', ('eval_tps', 3), b',', b'peak_memory=', ('peak_gb', 3), ('?', b',', b'total_time=', ('total_s', 3))),
         (('trial', 'trial', 'int'), ('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('peak_gb', 'peak_gb', 'float'), ('total_s', 'total_s', 'float')),
         (b'generation_tps=',),
         True,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_average',
-        'Averages:[ \\t]*+prompt_tps=[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+generation_tps=[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+peak_memory=[ \\t]*+(?P<peak_gb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Averages:', b'prompt_tps=', ('prompt_tps', 3), b',', b'generation_tps=', ('eval_tps', 3), b',', b'peak_memory=', ('peak_gb', 3), ('?', 2)),
         (('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float'), ('peak_gb', 'peak_gb', 'float')),
         (b'generation_tps=',),
         True,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlx_wired',
-        'Generating\\ with\\ a\\ model\\ that\\ requires[ \\t]*+(?P<need_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MB\\ which\\ is\\ close\\ to\\ the\\ maximum\\ recommended\\ size\\ of[ \\t]*+(?P<limit_mb>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+MB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Generating with a model that requires', ('need_mb', 3), b'MB which is close to the maximum recommended size of', ('limit_mb', 3), b'MB', ('?', 2)),
         (('need_mb', 'need_mb', 'float'), ('limit_mb', 'limit_mb', 'float')),
         (b'MB which is close to the maximum recommended size of',),
         True,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mlc',
-        'prefill:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+,[ \\t]*+decode:[ \\t]*+(?P<eval_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\Z',
+        (b'prefill:', ('prompt_tps', 3), b'tok/s', b',', b'decode:', ('eval_tps', 3), b'tok/s'),
         (('prompt_tps', 'prompt_tps', 'float'), ('eval_tps', 'eval_tps', 'float')),
         (b'prefill:',),
         True,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hf_chat',
-        '[ \\t]*+(?P<output_tokens>(?>-?\\d{1,20}))[ \\t]*+tokens\\ in[ \\t]*+(?P<total_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+s[ \\t]*+\\([ \\t]*+(?P<end_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tok/s[ \\t]*+\\)[ \\t]*+\\Z',
+        (('output_tokens', 1), b'tokens in', ('total_s', 3), b's', b'(', ('end_tps', 3), b'tok/s', b')'),
         (('output_tokens', 'output_tokens', 'int'), ('total_s', 'total_s', 'float'), ('end_tps', 'end_tps', 'float')),
         (b'tok/s)',),
         False,
@@ -214,4 +213,12 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?\\d+(?:[.,]\\d+)?)',
+    '(?>-?\\d{1,20})',
+    '(?>[^\\s].*)',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>-?\\d+)',
+    '(?>[^\\n]{0,80}?Metrics(?: \\(ID: [0-9a-zA-Z-]+\\))?:)',
 )

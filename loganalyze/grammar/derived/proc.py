@@ -1,12 +1,11 @@
 # Derived from grammars/proc.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'memory',
-        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<key>(?>(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive)))[ \\t]*+:[ \\t]*+(?P<value>(?>\\d+))[ \\t]*+kB[ \\t]*+\\Z',
+        (('?', 0), ('key', 1), b':', ('value', 2), b'kB'),
         (('key', 'key', 'str'), ('value', 'value', 'str')),
         (b' kB',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'counter',
-        '(?:[ \\t]*+(?>\\/proc\\/[a-z]{1,20}:))?[ \\t]*+(?P<counter_name>(?>pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages))[ \\t]*+(?P<value>(?>\\d+))[ \\t]*+\\Z',
+        (('?', 0), ('counter_name', 3), ('value', 2)),
         (('counter_name', 'counter_name', 'str'), ('value', 'value', 'str')),
         (b'pswp', b'pgmajfault', b'pgpg', b'nr_free_pages'),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'swapon',
-        '[ \\t]*+NAME[ \\t]*+TYPE[ \\t]*+SIZE[ \\t]*+USED[ \\t]*+PRIO[ \\t]*+\\Z',
+        (b'NAME', b'TYPE', b'SIZE', b'USED', b'PRIO'),
         (),
         (b'NAME',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'swaps',
-        '[ \\t]*+Filename[ \\t]*+Type[ \\t]*+Size[ \\t]*+Used[ \\t]*+Priority[ \\t]*+\\Z',
+        (b'Filename', b'Type', b'Size', b'Used', b'Priority'),
         (),
         (b'Filename',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'swap_device',
-        '[ \\t]*+(?P<path>(?>\\/[^\\s]+))[ \\t]*+(?P<swap_type>(?>partition|file))[ \\t]*+(?P<size>(?>\\d+(?:[.,]\\d+)?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<used>(?>\\d+(?:[.,]\\d+)?(?:[KMGTP]i?)?B?(?!\\S)))[ \\t]*+(?P<priority>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (('path', 4), ('swap_type', 5), ('size', 6), ('used', 6), ('priority', 7)),
         (('path', 'path', 'str'), ('swap_type', 'swap_type', 'str'), ('size', 'size', 'str'), ('used', 'used', 'str'), ('priority', 'priority', 'int')),
         (b'partition', b'file'),
         False,
@@ -54,4 +53,14 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>\\/proc\\/[a-z]{1,20}:)',
+    '(?>(?:Mem(?:Total|Free|Available)|Swap(?:Total|Free|Cached)|Buffers|Cached|SReclaimable|Mlocked|Zswap|Zswapped|Dirty|AnonPages|Mapped|Shmem|Active|Inactive))',
+    '(?>\\d+)',
+    '(?>pswpin|pswpout|pgmajfault|pgpgin|pgpgout|nr_free_pages)',
+    '(?>\\/[^\\s]+)',
+    '(?>partition|file)',
+    '(?>\\d+(?:[.,]\\d+)?(?:[KMGTP]i?)?B?(?!\\S))',
+    '(?>-?\\d{1,20})',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/responses.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'object_line',
-        '[ \\t]*+(?P<answer>(?>\\{(?>[^\\n]*?"(?:timings|usage|prompt_eval_count|eval_count|meta_info|stats)\\\\?":)[^\\n]*\\}))[ \\t]*+\\Z',
+        (('answer', 0),),
         (('answer', 'answer', 'str'),),
         (b'"timings":', b'"usage":', b'"prompt_eval_count":', b'"eval_count":', b'"meta_info":', b'"stats":', b'\\"usage\\":', b'\\"timings\\":', b'prompt_tokens_details'),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'event',
-        '(?:[ \\t]*+(?P<stamp>(?>\\d{10}\\.\\d{1,6})))?[ \\t]*+data:[ \\t]*+(?P<object>(?>\\{ ?"[^\\n]*\\}))[ \\t]*+\\Z',
+        (('?', ('stamp', 1)), b'data:', ('object', 2)),
         (('stamp', 'stamp', 'str'), ('object', 'object', 'str')),
         (b'data: {',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'done',
-        '(?:[ \\t]*+(?P<stamp>(?>\\d{10}\\.\\d{1,6})))?[ \\t]*+data:[ \\t]*+\\[DONE\\][ \\t]*+\\Z',
+        (('?', ('stamp', 1)), b'data:', b'[DONE]'),
         (('stamp', 'stamp', 'str'),),
         (b'data: [DONE]',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metric_note',
-        '[ \\t]*+\\#(?:[ \\t]*+TYPE|[ \\t]*+HELP)[ \\t]*+llamacpp:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'#', ('|', (b'TYPE',), (b'HELP',)), b'llamacpp:', 3),
         (),
         (b'llamacpp:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'metric',
-        '[ \\t]*+llamacpp:[ \\t]*+(?P<metric_name>(?>[a-z_]+))(?:[ \\t]*+(?P<labels>(?>\\{[^}\\n]*\\})))?[ \\t]*+(?P<metric_value>(?>[0-9.eE+-]+|nan|inf))[ \\t]*+\\Z',
+        (b'llamacpp:', ('metric_name', 4), ('?', ('labels', 5)), ('metric_value', 6)),
         (('metric_name', 'metric_name', 'str'), ('labels', 'labels', 'str'), ('metric_value', 'metric_value', 'str')),
         (b'llamacpp:',),
         False,
@@ -54,4 +53,13 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>\\{(?>[^\\n]*?"(?:timings|usage|prompt_eval_count|eval_count|meta_info|stats)\\\\?":)[^\\n]*\\})',
+    '(?>\\d{10}\\.\\d{1,6})',
+    '(?>\\{ ?"[^\\n]*\\})',
+    '(?>[^\\s].*)',
+    '(?>[a-z_]+)',
+    '(?>\\{[^}\\n]*\\})',
+    '(?>[0-9.eE+-]+|nan|inf)',
 )

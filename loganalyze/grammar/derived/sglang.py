@@ -1,12 +1,11 @@
 # Derived from grammars/sglang.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'prefill',
-        'Prefill\\ batch(?:[ \\t]*+\\[[ \\t]*+(?>\\d+)[ \\t]*+\\])?(?:[ \\t]*+\\.|[ \\t]*+,)[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
+        (b'Prefill batch', ('?', b'[', 0, b']'), ('|', (b'.',), (b',',)), ('pairs', 1)),
         (('pairs', 'pairs', 'str'),),
         (b'Prefill batch',),
         True,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'decode',
-        'Decode\\ batch(?:[ \\t]*+\\[[ \\t]*+(?>\\d+)[ \\t]*+\\])?(?:[ \\t]*+\\.|[ \\t]*+,)[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
+        (b'Decode batch', ('?', b'[', 0, b']'), ('|', (b'.',), (b',',)), ('pairs', 1)),
         (('pairs', 'pairs', 'str'),),
         (b'Decode batch',),
         True,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_decode',
-        '[ \\t]*+(?P<pairs_running>(?>#running-req: [^\\n]*gen throughput[^\\n]*))[ \\t]*+\\Z',
+        (('pairs_running', 2),),
         (('pairs_running', 'pairs_running', 'str'),),
         (b'#running-req:',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_prefill',
-        'new\\ fill\\ batch\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
+        (b'new fill batch.', ('pairs', 1)),
         (('pairs', 'pairs', 'str'),),
         (b'new fill batch.',),
         True,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_retract',
-        'Decode\\ out\\ of\\ memory\\ happened\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
+        (b'Decode out of memory happened.', ('pairs', 1)),
         (('pairs', 'pairs', 'str'),),
         (b'Decode out of memory happened.',),
         True,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'retract',
-        'KV\\ cache\\ pool\\ is\\ full\\.\\ Retract\\ requests\\.[ \\t]*+(?P<pairs>(?>#?[A-Za-z][^\\n]*))[ \\t]*+\\Z',
+        (b'KV cache pool is full. Retract requests.', ('pairs', 1)),
         (('pairs', 'pairs', 'str'),),
         (b'KV cache pool is full. Retract requests.',),
         True,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_end',
-        'Load\\ weight\\ end\\.(?:[ \\t]*+(?>(?:elapsed|type)=[^\\n]*?,(?= avail mem=)))?[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+,[ \\t]*+mem\\ usage=[ \\t]*+(?P<used_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB)?(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Load weight end.', ('?', 3), b'avail mem=', ('avail_gib', 4), b'GB', ('?', b',', b'mem usage=', ('used_gib', 4), b'GB'), ('?', 5)),
         (('avail_gib', 'avail_gib', 'float'), ('used_gib', 'used_gib', 'float')),
         (b'Load weight end.',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'load_begin',
-        'Load\\ weight\\ begin\\.[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Load weight begin.', b'avail mem=', ('avail_gib', 4), b'GB', ('?', 5)),
         (('avail_gib', 'avail_gib', 'float'),),
         (b'Load weight begin.',),
         True,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_cache',
-        'KV\\ Cache\\ is\\ allocated\\.(?:[ \\t]*+\\#tokens:[ \\t]*+(?P<kv_tokens>(?>-?\\d{1,20}))[ \\t]*+,)?(?:[ \\t]*+K\\ size:[ \\t]*+(?P<k_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB[ \\t]*+,[ \\t]*+V\\ size:[ \\t]*+(?P<v_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB|[ \\t]*+KV\\ size:[ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'KV Cache is allocated.', ('?', b'#tokens:', ('kv_tokens', 6), b','), ('|', (b'K size:', ('k_gib', 4), b'GB', b',', b'V size:', ('v_gib', 4), b'GB'), (b'KV size:', ('kv_gib', 4), b'GB')), ('?', 5)),
         (('kv_tokens', 'kv_tokens', 'int'), ('k_gib', 'k_gib', 'float'), ('v_gib', 'v_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         (b'KV Cache is allocated.',),
         True,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'pool_end',
-        'Memory\\ pool\\ end\\.[ \\t]*+avail\\ mem=[ \\t]*+(?P<avail_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Memory pool end.', b'avail mem=', ('avail_gib', 4), b'GB', ('?', 5)),
         (('avail_gib', 'avail_gib', 'float'),),
         (b'Memory pool end.',),
         True,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graph_end',
-        'Capture\\ cuda\\ graph\\ end\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Capture cuda graph end.', ('?', 5)),
         (),
         (b'Capture cuda graph end.',),
         True,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'limits',
-        'max_total_num_tokens=[ \\t]*+(?P<kv_tokens>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?P<limit_pairs>(?>[a-z_]+=[^\\n]*))[ \\t]*+\\Z',
+        (b'max_total_num_tokens=', ('kv_tokens', 6), b',', ('limit_pairs', 7)),
         (('kv_tokens', 'kv_tokens', 'int'), ('limit_pairs', 'limit_pairs', 'str')),
         (b'max_total_num_tokens=',),
         True,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'server_args',
-        'server_args=ServerArgs\\([ \\t]*+(?P<args>(?>[a-z_]+=[^\\n]*))[ \\t]*+\\Z',
+        (b'server_args=ServerArgs(', ('args', 7)),
         (('args', 'args', 'str'),),
         (b'server_args=ServerArgs(',),
         True,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_memory',
-        'Not\\ enough\\ memory\\.\\ Please\\ try\\ to\\ increase\\ \\-\\-mem\\-fraction\\-static(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Not enough memory. Please try to increase --mem-fraction-static', ('?', 5)),
         (),
         (b'Not enough memory. Please try to increase --mem-fraction-static',),
         True,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'prefill_oom',
-        'Prefill\\ out\\ of\\ memory\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Prefill out of memory.', ('?', 5)),
         (),
         (b'Prefill out of memory.',),
         True,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'decode_oom',
-        'Decode\\ out\\ of\\ memory\\.\\ Try(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Decode out of memory. Try', ('?', 5)),
         (),
         (b'Decode out of memory. Try',),
         True,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'slots_oom',
-        'alloc_req_slots\\ runs\\ out\\ of\\ memory(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'alloc_req_slots runs out of memory', ('?', 5)),
         (),
         (b'alloc_req_slots runs out of memory',),
         True,
@@ -174,4 +173,14 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>\\d+)',
+    '(?>#?[A-Za-z][^\\n]*)',
+    '(?>#running-req: [^\\n]*gen throughput[^\\n]*)',
+    '(?>(?:elapsed|type)=[^\\n]*?,(?= avail mem=))',
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[^\\s].*)',
+    '(?>-?\\d{1,20})',
+    '(?>[a-z_]+=[^\\n]*)',
 )

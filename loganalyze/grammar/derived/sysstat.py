@@ -1,12 +1,11 @@
 # Derived from grammars/sysstat.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'banner',
-        '[ \\t]*+Linux[ \\t]*+(?P<release>(?>[^\\s]+))[ \\t]*+(?P<host>(?>\\([^()\\s]+\\)))[ \\t]*+(?P<date>(?>\\d+[\\/.\\-]\\d+[\\/.\\-]\\d+))[ \\t]*+(?P<machine>(?>_[^\\s]+_))[ \\t]*+\\([ \\t]*+(?P<cpus>(?>\\d+))[ \\t]*+CPU\\)[ \\t]*+\\Z',
+        (b'Linux', ('release', 0), ('host', 1), ('date', 2), ('machine', 3), b'(', ('cpus', 4), b'CPU)'),
         (('release', 'release', 'str'), ('host', 'host', 'str'), ('date', 'date', 'str'), ('machine', 'machine', 'str'), ('cpus', 'cpus', 'str')),
         (b'Linux ',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'names',
-        '[ \\t]*+(?P<time>(?>\\d+:\\d+:\\d+(?: [AP]M)?))[ \\t]*+(?P<first_name>(?>pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('time', 5), ('first_name', 6), 7),
         (('time', 'time', 'str'), ('first_name', 'first_name', 'str')),
         (b'/s', b'kb', b'CPU', b'runq-sz', b'PID'),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'process_names',
-        '[ \\t]*+\\#[ \\t]*+Time[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'#', b'Time', 7),
         (),
         (b'Time',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cpu_names',
-        '[ \\t]*+avg\\-cpu:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'avg-cpu:', 7),
         (),
         (b'avg-cpu:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'device_names',
-        '[ \\t]*+Device(?:[ \\t]*+:)?[ \\t]*+(?P<device_first>(?>r\\/s|rrqm\\/s|tps))[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'Device', ('?', b':'), ('device_first', 8), 7),
         (('device_first', 'device_first', 'str'),),
         (b'Device',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'restart',
-        '[ \\t]*+(?P<time>(?>\\d+:\\d+:\\d+(?: [AP]M)?))[ \\t]*+LINUX[ \\t]*+RESTART(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('time', 5), b'LINUX', b'RESTART', ('?', 7)),
         (('time', 'time', 'str'),),
         (b'RESTART',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sadf_names',
-        '[ \\t]*+\\#\\ hostname;interval;timestamp[ \\t]*+(?P<sadf_columns>(?>;[^\\s]+))[ \\t]*+\\Z',
+        (b'# hostname;interval;timestamp', ('sadf_columns', 9)),
         (('sadf_columns', 'sadf_columns', 'str'),),
         (b'# hostname;interval;timestamp',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sadf_pair',
-        '[ \\t]*+(?P<host_name>(?>[^\\s]+))[ \\t]*+(?P<interval>(?>\\d+))[ \\t]*+(?P<stamp>(?>\\d+-\\d+-\\d+ \\d+:\\d+:\\d+(?: UTC)?|\\d+))[ \\t]*+\\-[ \\t]*+(?P<metric>(?>[^\\s]+))[ \\t]*+(?P<number>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (('host_name', 0), ('interval', 4), ('stamp', 10), b'-', ('metric', 0), ('number', 11)),
         (('host_name', 'host_name', 'str'), ('interval', 'interval', 'str'), ('stamp', 'stamp', 'str'), ('metric', 'metric', 'str'), ('number', 'number', 'str')),
         (b'\t-\t',),
         False,
@@ -84,4 +83,18 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>[^\\s]+)',
+    '(?>\\([^()\\s]+\\))',
+    '(?>\\d+[\\/.\\-]\\d+[\\/.\\-]\\d+)',
+    '(?>_[^\\s]+_)',
+    '(?>\\d+)',
+    '(?>\\d+:\\d+:\\d+(?: [AP]M)?)',
+    '(?>pswpin\\/s|kb[a-z]+|CPU|DEV|IFACE|tps|runq-sz|pgpgin\\/s|UID|USER|PID|proc\\/s|cswch\\/s)',
+    '(?>[^\\s].*)',
+    '(?>r\\/s|rrqm\\/s|tps)',
+    '(?>;[^\\s]+)',
+    '(?>\\d+-\\d+-\\d+ \\d+:\\d+:\\d+(?: UTC)?|\\d+)',
+    '(?>\\d+(?:[.,]\\d+)?)',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/system_trouble.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'kernel_kill',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:(?:[ \\t]*+Out\\ of\\ memory:|[ \\t]*+(?P<cgroup>(?>Memory cgroup|Tasks in \\S+))[ \\t]*+out\\ of\\ memory:|[ \\t]*+Out\\ of\\ memory\\ and\\ no\\ killable\\ processes\\.\\.\\.))?[ \\t]*+Killed\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)(?:[ \\t]*+,[ \\t]*+UID[ \\t]*+(?>-?\\d{1,20})[ \\t]*+,)?[ \\t]*+total\\-vm:[ \\t]*+(?P<vm_kb>(?>-?\\d{1,20}))[ \\t]*+kB,[ \\t]*+anon\\-rss:[ \\t]*+(?P<anon_kb>(?>-?\\d{1,20}))[ \\t]*+kB,[ \\t]*+file\\-rss:[ \\t]*+(?P<file_kb>(?>-?\\d{1,20}))[ \\t]*+kB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 0), ('?', ('|', (b'Out of memory:',), (('cgroup', 1), b'out of memory:'), (b'Out of memory and no killable processes...',))), b'Killed process', ('pid', 2), b'(', ('process', 3), b')', ('?', b',', b'UID', 2, b','), b'total-vm:', ('vm_kb', 2), b'kB,', b'anon-rss:', ('anon_kb', 2), b'kB,', b'file-rss:', ('file_kb', 2), b'kB', ('?', 4)),
         (('cgroup', 'cgroup', 'str'), ('pid', 'pid', 'int'), ('process', 'process', 'str'), ('vm_kb', 'vm_kb', 'int'), ('anon_kb', 'anon_kb', 'int'), ('file_kb', 'file_kb', 'int')),
         (b'Killed process ',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kernel_choose',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*+(?P<cgroup>(?>Memory cgroup|Tasks in \\S+)))?(?:[ \\t]*+Out\\ of\\ memory:|[ \\t]*+out\\ of\\ memory:)[ \\t]*+Kill\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)[ \\t]*+score[ \\t]*+(?>-?\\d{1,20})[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 0), ('?', ('cgroup', 1)), ('|', (b'Out of memory:',), (b'out of memory:',)), b'Kill process', ('pid', 2), b'(', ('process', 3), b')', b'score', 2, 4),
         (('cgroup', 'cgroup', 'str'), ('pid', 'pid', 'int'), ('process', 'process', 'str')),
         (b'Kill process',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kernel_constraint',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+oom\\-kill:constraint=[ \\t]*+(?P<constraint>(?>[A-Z_]+))[ \\t]*+(?P<constraint_text>(?>[^\\n]*?(?=,task=),))[ \\t]*+task=[ \\t]*+(?P<task_name>(?>[^,]+))[ \\t]*+,pid=[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+,uid=[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\Z',
+        (('?', 0), b'oom-kill:constraint=', ('constraint', 5), ('constraint_text', 6), b'task=', ('task_name', 7), b',pid=', ('pid', 2), b',uid=', 2),
         (('constraint', 'constraint', 'str'), ('constraint_text', 'constraint_text', 'str'), ('task_name', 'task_name', 'str'), ('pid', 'pid', 'int')),
         (b'oom-kill:constraint=',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kernel_invoked',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+(?P<invoker>(?>[^\\s].*?(?= invoked oom-killer)))[ \\t]*+invoked\\ oom\\-killer:[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 0), ('invoker', 8), b'invoked oom-killer:', 4),
         (('invoker', 'invoker', 'str'),),
         (b'invoked oom-killer:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kernel_reaped',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+oom_reaper:\\ reaped\\ process[ \\t]*+(?P<pid>(?>-?\\d{1,20}))[ \\t]*+\\([ \\t]*+(?P<process>(?>[^()]+))[ \\t]*+\\)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 0), b'oom_reaper: reaped process', ('pid', 2), b'(', ('process', 3), b')', 4),
         (('pid', 'pid', 'int'), ('process', 'process', 'str')),
         (b'oom_reaper: reaped process',),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'oomd',
-        '(?:[ \\t]*+(?>systemd-oomd\\[\\d+\\]:))?[ \\t]*+Killed[ \\t]*+(?P<cgroup_path>(?>\\/\\S+))[ \\t]*+due\\ to\\ memory[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 9), b'Killed', ('cgroup_path', 10), b'due to memory', 4),
         (('cgroup_path', 'cgroup_path', 'str'),),
         (b'Killed /',),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'unit_oom',
-        "(?:[ \\t]*+(?P<unit>(?>[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*+:)?(?:[ \\t]*+A\\ process\\ of\\ this\\ unit\\ has\\ been\\ killed\\ by\\ the\\ OOM\\ killer\\.|[ \\t]*+systemd\\-oomd\\ killed[ \\t]*+(?>-?\\d{1,20})[ \\t]*+process\\(es\\)\\ in\\ this\\ unit\\.|[ \\t]*+Failed\\ with\\ result\\ 'oom\\-kill'\\.)[ \\t]*+\\Z",
+        (('?', ('unit', 11), b':'), ('|', (b'A process of this unit has been killed by the OOM killer.',), (b'systemd-oomd killed', 2, b'process(es) in this unit.'), (b"Failed with result 'oom-kill'.",))),
         (('unit', 'unit', 'str'),),
         (b'A process of this unit has been killed by the OOM killer.', b"Failed with result 'oom-kill'.", b'process(es) in this unit.'),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'unit_exit',
-        '(?:[ \\t]*+(?P<unit>(?>[\\w@.\\\\-]+\\.(?:service|scope|slice)))[ \\t]*+:)?[ \\t]*+Main\\ process\\ exited,\\ code=[ \\t]*+(?P<exit_how>(?>[a-z]+))[ \\t]*+,\\ status=[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+/[ \\t]*+(?P<status_name>(?>[A-Z0-9_\\/]+))[ \\t]*+\\Z',
+        (('?', ('unit', 11), b':'), b'Main process exited, code=', ('exit_how', 12), b', status=', ('status', 2), b'/', ('status_name', 13)),
         (('unit', 'unit', 'str'), ('exit_how', 'exit_how', 'str'), ('status', 'status', 'int'), ('status_name', 'status_name', 'str')),
         (b'Main process exited, code=',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'container_oom',
-        '(?:[ \\t]*+"OOMKilled":[ \\t]*+true(?:[ \\t]*+(?>,))?|[ \\t]*+(?P<oom_reason>(?>(?!["{\\[\\s])[^\\n"]{0,60}?\\bOOMKilled\\b))(?:[ \\t]*+(?>[^\\s].*))?)[ \\t]*+\\Z',
+        (('|', (b'"OOMKilled":', b'true', ('?', 14)), (('oom_reason', 15), ('?', 4))),),
         (('oom_reason', 'oom_reason', 'str'),),
         (b'OOMKilled',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'signal_line',
-        '(?:[ \\t]*+(?>\\.{2,}))?[ \\t]*+(?P<signal>(?>(?:Killed(?:: 9)?|Segmentation fault(?:: 11)?|Aborted|Abort trap(?:: 6)?|Bus error(?:: 10)?|Illegal instruction(?:: 4)?)(?=\\s*(?:\\(core dumped\\)\\s*)?$)))(?:[ \\t]*+\\(core\\ dumped\\))?[ \\t]*+\\Z',
+        (('?', 16), ('signal', 17), ('?', b'(core dumped)')),
         (('signal', 'signal', 'str'),),
         (b'Killed', b'Segmentation fault', b'Aborted', b'Bus error', b'Illegal instruction', b'Abort trap'),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'signal_job',
-        '[ \\t]*+(?P<job>(?>(?:\\[\\d+\\][+-]?|[^\\s:][^:\\n]{0,200}: line \\d+:|zsh:|-?bash:|sh:)(?:[ \\t]+\\d+(?=[ \\t]))?))[ \\t]*+(?P<job_signal>(?>(?:[Kk]illed|[Ss]egmentation fault|Aborted|abort|[Bb]us error|illegal hardware instruction|Illegal instruction)\\b))(?:[ \\t]*+\\(core\\ dumped\\))?[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('job', 18), ('job_signal', 19), ('?', b'(core dumped)'), 4),
         (('job', 'job', 'str'), ('job_signal', 'job_signal', 'str')),
         (b' Killed ', b' killed ', b' Segmentation fault ', b' segmentation fault ', b' Aborted ', b' abort ', b' bus error ', b' illegal hardware instruction '),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_signal',
-        "[ \\t]*+fish:\\ [ \\t]*+(?>(?:Job \\d+, )?'[^']*')[ \\t]*+terminated\\ by\\ signal[ \\t]*+(?P<sig_name>(?>SIG[A-Z]+))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
+        (b'fish: ', 20, b'terminated by signal', ('sig_name', 21), ('?', 4)),
         (('sig_name', 'sig_name', 'str'),),
         (b'terminated by signal',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'exit_code',
-        '(?:[ \\t]*+(?P<exit_head>(?>(?![{\\["]|time=)[^\\s](?:(?!exited with code|exit code|Exit [Cc]ode|OOMKilled)[^\\n]){0,160}(?=exited with code|exit code|Exit [Cc]ode))))?[ \\t]*+(?P<exit_label>(?>(?:exited with code|exit code|Exit [Cc]ode)\\b:?))[ \\t]*+(?P<status>(?>-?\\d{1,20}))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', ('exit_head', 22)), ('exit_label', 23), ('status', 2), ('?', 4)),
         (('exit_head', 'exit_head', 'str'), ('exit_label', 'exit_label', 'str'), ('status', 'status', 'int')),
         (b'xited with code ', b'exit code', b'Exit Code: ', b'Exit code: '),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'xid',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?[ \\t]*+NVRM:\\ Xid\\ \\(PCI:[ \\t]*+(?P<pci>(?>[0-9a-fA-F:.]+))[ \\t]*+\\):[ \\t]*+(?P<xid_no>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (('?', 0), b'NVRM: Xid (PCI:', ('pci', 24), b'):', ('xid_no', 2), b',', 4),
         (('pci', 'pci', 'str'), ('xid_no', 'xid_no', 'int')),
         (b'NVRM: Xid (PCI:',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'amdgpu',
-        '(?:[ \\t]*+(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?))?(?:[ \\t]*+(?>(?:\\[drm[^\n]{0,80}?\\]+(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?))?[ \\t]*+(?P<amd_text>(?>ring \\S+ timeout, signaled seq|GPU reset begin|(?:\\*ERROR\\* )?Not enough memory for command submission))(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('?', 0), ('?', 25), ('amd_text', 26), ('?', 4)),
         (('amd_text', 'amd_text', 'str'),),
         (b'amdgpu: GPU reset begin', b' timeout, signaled seq=', b'Not enough memory for command submission'),
         False,
@@ -154,4 +153,33 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>(?:<\\d+>)?(?:\\[ *\\d+\\.\\d+\\](?: \\[ *T\\d+\\])?|kernel:)(?: kernel:)?)',
+    '(?>Memory cgroup|Tasks in \\S+)',
+    '(?>-?\\d{1,20})',
+    '(?>[^()]+)',
+    '(?>[^\\s].*)',
+    '(?>[A-Z_]+)',
+    '(?>[^\\n]*?(?=,task=),)',
+    '(?>[^,]+)',
+    '(?>[^\\s].*?(?= invoked oom-killer))',
+    '(?>systemd-oomd\\[\\d+\\]:)',
+    '(?>\\/\\S+)',
+    '(?>[\\w@.\\\\-]+\\.(?:service|scope|slice))',
+    '(?>[a-z]+)',
+    '(?>[A-Z0-9_\\/]+)',
+    '(?>,)',
+    '(?>(?!["{\\[\\s])[^\\n"]{0,60}?\\bOOMKilled\\b)',
+    '(?>\\.{2,})',
+    '(?>(?:Killed(?:: 9)?|Segmentation fault(?:: 11)?|Aborted|Abort trap(?:: 6)?|Bus error(?:: 10)?|Illegal instruction(?:: 4)?)(?=\\s*(?:\\(core dumped\\)\\s*)?$))',
+    '(?>(?:\\[\\d+\\][+-]?|[^\\s:][^:\\n]{0,200}: line \\d+:|zsh:|-?bash:|sh:)(?:[ \\t]+\\d+(?=[ \\t]))?)',
+    '(?>(?:[Kk]illed|[Ss]egmentation fault|Aborted|abort|[Bb]us error|illegal hardware instruction|Illegal instruction)\\b)',
+    "(?>(?:Job \\d+, )?'[^']*')",
+    '(?>SIG[A-Z]+)',
+    '(?>(?![{\\["]|time=)[^\\s](?:(?!exited with code|exit code|Exit [Cc]ode|OOMKilled)[^\\n]){0,160}(?=exited with code|exit code|Exit [Cc]ode))',
+    '(?>(?:exited with code|exit code|Exit [Cc]ode)\\b:?)',
+    '(?>[0-9a-fA-F:.]+)',
+    '(?>(?:\\[drm[^\n]{0,80}?\\]+(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?)',
+    '(?>ring \\S+ timeout, signaled seq|GPU reset begin|(?:\\*ERROR\\* )?Not enough memory for command submission)',
 )

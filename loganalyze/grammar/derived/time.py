@@ -1,12 +1,11 @@
 # Derived from grammars/time.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'bash_real',
-        '[ \\t]*+real[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
+        (b'real', ('minutes', 0), b'm', ('seconds', 1), b's'),
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'real\t', b'real  '),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bash_user',
-        '[ \\t]*+user[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
+        (b'user', ('minutes', 0), b'm', ('seconds', 1), b's'),
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'user\t', b'user  '),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bash_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
+        (b'sys', ('minutes', 0), b'm', ('seconds', 1), b's'),
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'sys\t', b'sys  '),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'posix_real',
-        '[ \\t]*+real[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'real', ('seconds', 1)),
         (('seconds', 'seconds', 'decimal'),),
         (b'real ', b'real\t'),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_user',
-        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'user', ('user', 1)),
         (('user', 'user', 'decimal'),),
         (b'user\t', b'user  '),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'sys', ('system', 1)),
         (('system', 'system', 'decimal'),),
         (b'sys\t', b'sys  '),
         False,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'mksh',
-        '[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+real[ \\t]*+(?P<user_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system_minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+system[ \\t]*+\\Z',
+        (('minutes', 0), b'm', ('seconds', 1), b's', b'real', ('user_minutes', 0), b'm', ('user', 1), b's', b'user', ('system_minutes', 0), b'm', ('system', 1), b's', b'system'),
         (('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal'), ('user_minutes', 'user_minutes', 'int'), ('user', 'user', 'decimal'), ('system_minutes', 'system_minutes', 'int'), ('system', 'system', 'decimal')),
         (b's real',),
         False,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'zsh',
-        '(?:[ \\t]*+(?P<command>(?>[^\\s](?:.*[^\\s])?(?=[ \t]+\\d+[.,]\\d+s user ))))?[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+system[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+cpu[ \\t]*+(?P<total>(?>(?:\\d+:){0,2}\\d+(?:[.,]\\d+)?))[ \\t]*+total[ \\t]*+\\Z',
+        (('?', ('command', 2)), ('user', 1), b's', b'user', ('system', 1), b's', b'system', ('percent', 1), b'%', b'cpu', ('total', 3), b'total'),
         (('command', 'command', 'str'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal'), ('total', 'total', 'str')),
         (b'% cpu ',),
         False,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'tcsh',
-        '[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+u[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+%[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+k[ \\t]*+(?>-?\\d{1,20})[ \\t]*+\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+io[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+pf\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+w[ \\t]*+\\Z',
+        (('user', 1), b'u', ('system', 1), b's', ('elapsed', 4), ('percent', 1), b'%', 0, b'+', 0, b'k', 0, b'+', 0, b'io', ('major', 0), b'pf+', 0, b'w'),
         (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('percent', 'percent', 'decimal'), ('major', 'major', 'int')),
         (b'pf+',),
         False,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gnu',
-        '[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+system[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+elapsed[ \\t]*+(?>\\?|\\d+)[ \\t]*+%CPU[ \\t]*+\\([ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgtext\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+avgdata[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+maxresident\\)k[ \\t]*+\\Z',
+        (('user', 1), b'user', ('system', 1), b'system', ('elapsed', 4), b'elapsed', 5, b'%CPU', b'(', 0, b'avgtext+', 0, b'avgdata', ('rss', 0), b'maxresident)k'),
         (('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('elapsed', 'elapsed', 'str'), ('rss', 'rss', 'int')),
         (b'maxresident)k',),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'gnu_faults',
-        '[ \\t]*+(?>-?\\d{1,20})[ \\t]*+inputs\\+[ \\t]*+(?>-?\\d{1,20})[ \\t]*+outputs[ \\t]*+\\([ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+major\\+[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+minor\\)pagefaults[ \\t]*+(?>-?\\d{1,20})[ \\t]*+swaps[ \\t]*+\\Z',
+        (0, b'inputs+', 0, b'outputs', b'(', ('major', 0), b'major+', ('minor', 0), b'minor)pagefaults', 0, b'swaps'),
         (('major', 'major', 'int'), ('minor', 'minor', 'int')),
         (b'minor)pagefaults',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_command',
-        '[ \\t]*+Command\\ being\\ timed:[ \\t]*+(?P<quoted>(?>".*"))[ \\t]*+\\Z',
+        (b'Command being timed:', ('quoted', 6)),
         (('quoted', 'quoted', 'str'),),
         (b'Command being timed:',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_user',
-        '[ \\t]*+User\\ time\\ \\(seconds\\):[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'User time (seconds):', ('user', 1)),
         (('user', 'user', 'decimal'),),
         (b'User time (seconds):',),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_system',
-        '[ \\t]*+System\\ time\\ \\(seconds\\):[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'System time (seconds):', ('system', 1)),
         (('system', 'system', 'decimal'),),
         (b'System time (seconds):',),
         False,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_elapsed',
-        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):[ \\t]*+(?P<elapsed>(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'Elapsed (wall clock) time (h:mm:ss or m:ss):', ('elapsed', 4)),
         (('elapsed', 'elapsed', 'str'),),
         (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         False,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_elapsed_m',
-        '[ \\t]*+Elapsed\\ \\(wall\\ clock\\)\\ time\\ \\(h:mm:ss\\ or\\ m:ss\\):(?:[ \\t]*+(?P<hours>(?>-?\\d{1,20}))[ \\t]*+h)?[ \\t]*+(?P<minutes>(?>-?\\d{1,20}))[ \\t]*+m[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+s[ \\t]*+\\Z',
+        (b'Elapsed (wall clock) time (h:mm:ss or m:ss):', ('?', ('hours', 0), b'h'), ('minutes', 0), b'm', ('seconds', 1), b's'),
         (('hours', 'hours', 'int'), ('minutes', 'minutes', 'int'), ('seconds', 'seconds', 'decimal')),
         (b'Elapsed (wall clock) time (h:mm:ss or m:ss):',),
         False,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_rss',
-        '[ \\t]*+Maximum\\ resident\\ set\\ size\\ \\(kbytes\\):[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Maximum resident set size (kbytes):', ('rss', 0)),
         (('rss', 'rss', 'int'),),
         (b'Maximum resident set size (kbytes):',),
         False,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_major',
-        '[ \\t]*+Major\\ \\(requiring\\ I/O\\)\\ page\\ faults:[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Major (requiring I/O) page faults:', ('major', 0)),
         (('major', 'major', 'int'),),
         (b'Major (requiring I/O) page faults:',),
         False,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_minor',
-        '[ \\t]*+Minor\\ \\(reclaiming\\ a\\ frame\\)\\ page\\ faults:[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Minor (reclaiming a frame) page faults:', ('minor', 0)),
         (('minor', 'minor', 'int'),),
         (b'Minor (reclaiming a frame) page faults:',),
         False,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_inputs',
-        '[ \\t]*+File\\ system\\ inputs:[ \\t]*+(?P<blocks>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'File system inputs:', ('blocks', 0)),
         (('blocks', 'blocks', 'int'),),
         (b'File system inputs:',),
         False,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'v_status',
-        '[ \\t]*+Exit\\ status:[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Exit status:', ('status', 0)),
         (('status', 'status', 'int'),),
         (b'Exit status: ',),
         False,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'exited',
-        '[ \\t]*+Command\\ exited\\ with\\ non\\-zero\\ status[ \\t]*+(?P<status>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Command exited with non-zero status', ('status', 0)),
         (('status', 'status', 'int'),),
         (b'Command exited with non-zero status',),
         False,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'signalled',
-        '[ \\t]*+Command\\ terminated\\ by\\ signal[ \\t]*+(?P<signal>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Command terminated by signal', ('signal', 0)),
         (('signal', 'signal', 'int'),),
         (b'Command terminated by signal',),
         False,
@@ -236,7 +235,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'stopped',
-        '[ \\t]*+Command\\ stopped\\ by\\ signal[ \\t]*+(?P<signal>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Command stopped by signal', ('signal', 0)),
         (('signal', 'signal', 'int'),),
         (b'Command stopped by signal',),
         False,
@@ -246,7 +245,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_real_v',
-        '[ \\t]*+Real\\ time\\ \\(s\\):[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'Real time (s):', ('seconds', 1)),
         (('seconds', 'seconds', 'decimal'),),
         (b'Real time (s):',),
         False,
@@ -256,7 +255,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_user_v',
-        '[ \\t]*+User\\ time\\ \\(s\\):[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'User time (s):', ('user', 1)),
         (('user', 'user', 'decimal'),),
         (b'User time (s):',),
         False,
@@ -266,7 +265,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_system_v',
-        '[ \\t]*+System\\ time\\ \\(s\\):[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'System time (s):', ('system', 1)),
         (('system', 'system', 'decimal'),),
         (b'System time (s):',),
         False,
@@ -276,7 +275,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_rss',
-        '[ \\t]*+Max\\ RSS\\ \\(KiB\\):[ \\t]*+(?P<rss>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Max RSS (KiB):', ('rss', 0)),
         (('rss', 'rss', 'int'),),
         (b'Max RSS (KiB):',),
         False,
@@ -286,7 +285,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_major',
-        '[ \\t]*+Major\\ faults:[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Major faults:', ('major', 0)),
         (('major', 'major', 'int'),),
         (b'Major faults:',),
         False,
@@ -296,7 +295,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'toybox_minor',
-        '[ \\t]*+Minor\\ faults:[ \\t]*+(?P<minor>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'Minor faults:', ('minor', 0)),
         (('minor', 'minor', 'int'),),
         (b'Minor faults:',),
         False,
@@ -306,7 +305,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bsd',
-        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+real[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+user[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+sys[ \\t]*+\\Z',
+        (('seconds', 1), b'real', ('user', 1), b'user', ('system', 1), b'sys'),
         (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal')),
         (b'real  ',),
         False,
@@ -316,7 +315,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bsd_rss',
-        '[ \\t]*+(?P<bytes>(?>-?\\d{1,20}))[ \\t]*+maximum\\ resident\\ set\\ size[ \\t]*+\\Z',
+        (('bytes', 0), b'maximum resident set size'),
         (('bytes', 'bytes', 'int'),),
         (b'maximum resident set size',),
         False,
@@ -326,7 +325,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bsd_major',
-        '[ \\t]*+(?P<major>(?>-?\\d{1,20}))[ \\t]*+page\\ faults[ \\t]*+\\Z',
+        (('major', 0), b'page faults'),
         (('major', 'major', 'int'),),
         (b'page faults',),
         False,
@@ -336,7 +335,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_real',
-        '[ \\t]*+Executed\\ in[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+fish[ \\t]*+external)?[ \\t]*+\\Z',
+        (b'Executed in', ('seconds', 1), ('unit', 7), ('?', b'fish', b'external')),
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'Executed in',),
         False,
@@ -346,7 +345,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_user',
-        '[ \\t]*+usr\\ time[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
+        (b'usr time', ('seconds', 1), ('unit', 7), ('?', 1, 7), ('?', 1, 7)),
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'usr time',),
         False,
@@ -356,7 +355,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'fish_sys',
-        '[ \\t]*+sys\\ time[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+(?P<unit>(?>micros|millis|secs|mins|hours))(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?(?:[ \\t]*+(?>\\d+(?:[.,]\\d+)?)[ \\t]*+(?>micros|millis|secs|mins|hours))?[ \\t]*+\\Z',
+        (b'sys time', ('seconds', 1), ('unit', 7), ('?', 1, 7), ('?', 1, 7)),
         (('seconds', 'seconds', 'decimal'), ('unit', 'unit', 'str')),
         (b'sys time',),
         False,
@@ -366,7 +365,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'powershell',
-        '[ \\t]*+TotalSeconds[ \\t]*+:[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+\\Z',
+        (b'TotalSeconds', b':', ('seconds', 1)),
         (('seconds', 'seconds', 'decimal'),),
         (b'TotalSeconds',),
         False,
@@ -376,7 +375,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_real',
-        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ time\\ elapsed[ \\t]*+\\Z',
+        (('seconds', 1), b'seconds time elapsed'),
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds time elapsed',),
         False,
@@ -386,7 +385,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_user',
-        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ user[ \\t]*+\\Z',
+        (('seconds', 1), b'seconds user'),
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds user',),
         False,
@@ -396,7 +395,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'perf_sys',
-        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?))[ \\t]*+seconds\\ sys[ \\t]*+\\Z',
+        (('seconds', 1), b'seconds sys'),
         (('seconds', 'seconds', 'decimal'),),
         (b'seconds sys',),
         False,
@@ -404,4 +403,14 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?\\d{1,20})',
+    '(?>\\d+(?:[.,]\\d+)?)',
+    '(?>[^\\s](?:.*[^\\s])?(?=[ \t]+\\d+[.,]\\d+s user ))',
+    '(?>(?:\\d+:){0,2}\\d+(?:[.,]\\d+)?)',
+    '(?>(?:\\d+:){1,2}\\d+(?:[.,]\\d+)?)',
+    '(?>\\?|\\d+)',
+    '(?>".*")',
+    '(?>micros|millis|secs|mins|hours)',
 )

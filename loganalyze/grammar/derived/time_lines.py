@@ -1,12 +1,11 @@
 # Derived from grammars/time_lines.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'posix_user',
-        '[ \\t]*+user[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
+        (b'user', ('user', 0)),
         (('user', 'user', 'decimal'),),
         (b'user ',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'posix_sys',
-        '[ \\t]*+sys[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
+        (b'sys', ('system', 0)),
         (('system', 'system', 'decimal'),),
         (b'sys ',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'timeformat',
-        '[ \\t]*+(?P<seconds>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<user>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<system>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+(?P<percent>(?>\\d+(?:[.,]\\d+)?(?!\\S)))[ \\t]*+\\Z',
+        (('seconds', 0), ('user', 0), ('system', 0), ('percent', 0)),
         (('seconds', 'seconds', 'decimal'), ('user', 'user', 'decimal'), ('system', 'system', 'decimal'), ('percent', 'percent', 'decimal')),
         (b'.',),
         False,
@@ -34,4 +33,7 @@ RULES: tuple[Any, ...] = (
         "bash with TIMEFORMAT='%R %U %S %P'",
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>\\d+(?:[.,]\\d+)?(?!\\S))',
 )

@@ -1,12 +1,11 @@
 # Derived from grammars/torch.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'oom_old',
-        '(?:[ \\t]*+CUDA\\ out\\ of\\ memory\\.|[ \\t]*+HIP\\ out\\ of\\ memory\\.|[ \\t]*+XPU\\ out\\ of\\ memory\\.)[ \\t]*+Tried\\ to\\ allocate[ \\t]*+(?P<want>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<want_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\(GPU[ \\t]*+(?P<gpu>(?>-?\\d{1,20}))[ \\t]*+;[ \\t]*+(?P<capacity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<capacity_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+total\\ capacity(?:[ \\t]*+;[ \\t]*+(?P<allocated>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<allocated_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+already\\ allocated)?[ \\t]*+;[ \\t]*+(?P<free>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<free_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+free(?:[ \\t]*+;[ \\t]*+(?P<reserved>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<reserved_unit>(?>bytes|[KMGT]iB|[KMGT]?B))(?:[ \\t]*+reserved\\ in\\ total\\ by\\ PyTorch|[ \\t]*+cached))?(?:[ \\t]*+\\))?(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('|', (b'CUDA out of memory.',), (b'HIP out of memory.',), (b'XPU out of memory.',)), b'Tried to allocate', ('want', 0), ('want_unit', 1), b'(GPU', ('gpu', 2), b';', ('capacity', 0), ('capacity_unit', 1), b'total capacity', ('?', b';', ('allocated', 0), ('allocated_unit', 1), b'already allocated'), b';', ('free', 0), ('free_unit', 1), b'free', ('?', b';', ('reserved', 0), ('reserved_unit', 1), ('|', (b'reserved in total by PyTorch',), (b'cached',))), ('?', b')'), ('?', 3)),
         (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('allocated', 'allocated', 'float'), ('allocated_unit', 'allocated_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str'), ('reserved', 'reserved', 'float'), ('reserved_unit', 'reserved_unit', 'str')),
         (b'Tried to allocate',),
         True,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'oom',
-        '(?:[ \\t]*+CUDA\\ out\\ of\\ memory\\.|[ \\t]*+HIP\\ out\\ of\\ memory\\.|[ \\t]*+XPU\\ out\\ of\\ memory\\.)[ \\t]*+Tried\\ to\\ allocate[ \\t]*+(?P<want>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<want_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\.[ \\t]*+GPU[ \\t]*+(?P<gpu>(?>-?\\d{1,20}))(?:[ \\t]*+has\\ a\\ total\\ capacity\\ of|[ \\t]*+has\\ a\\ total\\ capacty\\ of)[ \\t]*+(?P<capacity>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<capacity_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+of\\ which[ \\t]*+(?P<free>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<free_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+is\\ free\\.(?:[ \\t]*+(?P<oom_tail>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
+        (('|', (b'CUDA out of memory.',), (b'HIP out of memory.',), (b'XPU out of memory.',)), b'Tried to allocate', ('want', 0), ('want_unit', 1), b'.', b'GPU', ('gpu', 2), ('|', (b'has a total capacity of',), (b'has a total capacty of',)), ('capacity', 0), ('capacity_unit', 1), b'of which', ('free', 0), ('free_unit', 1), b'is free.', ('?', ('oom_tail', 4))),
         (('want', 'want', 'float'), ('want_unit', 'want_unit', 'str'), ('gpu', 'gpu', 'int'), ('capacity', 'capacity', 'float'), ('capacity_unit', 'capacity_unit', 'str'), ('free', 'free', 'float'), ('free_unit', 'free_unit', 'str'), ('oom_tail', 'oom_tail', 'str')),
         (b'Tried to allocate',),
         True,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'oom_process',
-        '[ \\t]*+Including\\ non\\-PyTorch\\ memory,\\ this\\ process\\ has[ \\t]*+(?P<use>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+(?P<use_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+memory\\ in\\ use\\.(?:[ \\t]*+(?P<oom_tail>(?>[A-Z][^\\n]*)))?[ \\t]*+\\Z',
+        (b'Including non-PyTorch memory, this process has', ('use', 0), ('use_unit', 1), b'memory in use.', ('?', ('oom_tail', 4))),
         (('use', 'use', 'float'), ('use_unit', 'use_unit', 'str'), ('oom_tail', 'oom_tail', 'str')),
         (b'Including non-PyTorch memory, this process has',),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'summary_head',
-        '[ \\t]*+\\|[ \\t]*+CUDA\\ OOMs:[ \\t]*+(?P<ooms>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+cudaMalloc\\ retries:[ \\t]*+(?P<retries>(?>-?\\d{1,20}))[ \\t]*+\\|[ \\t]*+\\Z',
+        (b'|', b'CUDA OOMs:', ('ooms', 2), b'|', b'cudaMalloc retries:', ('retries', 2), b'|'),
         (('ooms', 'ooms', 'int'), ('retries', 'retries', 'int')),
         (b'cudaMalloc retries:',),
         False,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'summary_row',
-        '[ \\t]*+\\|(?:[ \\t]*+Allocated\\ memory|[ \\t]*+GPU\\ reserved\\ memory)[ \\t]*+\\|[ \\t]*+(?P<current>(?>-?\\d{1,20}))[ \\t]*+(?P<current_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\|[ \\t]*+(?P<peak>(?>-?\\d{1,20}))[ \\t]*+(?P<peak_unit>(?>bytes|[KMGT]iB|[KMGT]?B))[ \\t]*+\\|[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'|', ('|', (b'Allocated memory',), (b'GPU reserved memory',)), b'|', ('current', 2), ('current_unit', 1), b'|', ('peak', 2), ('peak_unit', 1), b'|', 3),
         (('current', 'current', 'int'), ('current_unit', 'current_unit', 'str'), ('peak', 'peak', 'int'), ('peak_unit', 'peak_unit', 'str')),
         (b'Allocated memory', b'GPU reserved memory'),
         False,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'offloaded',
-        '(?:[ \\t]*+Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the|[ \\t]*+Some\\ parameters\\ are\\ on\\ the\\ meta\\ device\\ device\\ because\\ they\\ were\\ offloaded\\ to\\ the)[ \\t]*+(?P<where>(?>[a-z][a-z ]*)(?:[ \\t]*+\\.)?)[ \\t]*+\\Z',
+        (('|', (b'Some parameters are on the meta device because they were offloaded to the',), (b'Some parameters are on the meta device device because they were offloaded to the',)), ('where', 5, ('?', b'.'))),
         (('where', 'where', 'str'),),
         (b'Some parameters are on the meta device because they were offloaded to the', b'Some parameters are on the meta device device because they were offloaded to the'),
         True,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'dispatched',
-        'Some\\ modules\\ are\\ dispatched\\ on\\ the\\ CPU\\ or\\ the\\ disk\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Some modules are dispatched on the CPU or the disk.', ('?', 3)),
         (),
         (b'Some modules are dispatched on the CPU or the disk.',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'disk',
-        '(?:[ \\t]*+The\\ current\\ `device_map`\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.|[ \\t]*+The\\ current\\ device_map\\ had\\ weights\\ offloaded\\ to\\ the\\ disk\\.)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (('|', (b'The current `device_map` had weights offloaded to the disk.',), (b'The current device_map had weights offloaded to the disk.',)), ('?', 3)),
         (),
         (b'The current `device_map` had weights offloaded to the disk.', b'The current device_map had weights offloaded to the disk.'),
         True,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'cannot_move',
-        "You\\ can't\\ move\\ a\\ model\\ that\\ has\\ some\\ modules\\ offloaded\\ to\\ cpu\\ or\\ disk\\.(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
+        (b"You can't move a model that has some modules offloaded to cpu or disk.", ('?', 3)),
         (),
         (b"You can't move a model that has some modules offloaded to cpu or disk.",),
         True,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'device_map',
-        "[ \\t]*+(?P<map>(?>\\{'[A-Za-z0-9_.]*': ?(?:\\d+|'[a-z:0-9]+')(?:, ?'[A-Za-z0-9_.]+': ?(?:\\d+|'[a-z:0-9]+'))*\\}))[ \\t]*+\\Z",
+        (('map', 6),),
         (('map', 'map', 'str'),),
         (b"'model.", b"{'':", b"'lm_head", b"'transformer."),
         False,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'footprint',
-        '(?:[ \\t]*+Memory\\ footprint|[ \\t]*+memory\\ footprint)(?:[ \\t]*+:)?[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?P<size_unit>(?>bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*+\\Z',
+        (('|', (b'Memory footprint',), (b'memory footprint',)), ('?', b':'), ('size', 0), ('?', ('size_unit', 1))),
         (('size', 'size', 'float'), ('size_unit', 'size_unit', 'str')),
         (b'emory footprint',),
         False,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'footprint_call',
-        '(?:[ \\t]*+model\\.)?[ \\t]*+get_memory_footprint\\(\\)(?:(?:[ \\t]*+=|[ \\t]*+:))?[ \\t]*+(?P<size>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+(?P<size_unit>(?>bytes|[KMGT]iB|[KMGT]?B)))?[ \\t]*+\\Z',
+        (('?', b'model.'), b'get_memory_footprint()', ('?', ('|', (b'=',), (b':',))), ('size', 0), ('?', ('size_unit', 1))),
         (('size', 'size', 'float'), ('size_unit', 'size_unit', 'str')),
         (b'get_memory_footprint',),
         False,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'measure',
-        '[ \\t]*+(?P<dict>(?>\\{ ?[\'"](?:seconds|elapsed|time|duration|latency|ttft|first_token|new_tokens|generated|output_tokens|completion_tokens|n_tokens|prompt_tokens|input_tokens|tps|tok_s|tokens_per_s|throughput|peak_mem|max_memory_allocated|vram)[a-z_]*[\'"]: [^\\n]*\\}))[ \\t]*+\\Z',
+        (('dict', 7),),
         (('dict', 'dict', 'str'),),
         (b'new_tokens', b"'seconds'", b'"seconds"'),
         False,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'shards',
-        '(?:[ \\t]*+Loading\\ checkpoint\\ shards:|[ \\t]*+Loading\\ weights:)[ \\t]*+(?P<percent>(?>-?\\d{1,20}))[ \\t]*+%[ \\t]*+(?P<bar>(?>\\|[^\\n]*))[ \\t]*+\\Z',
+        (('|', (b'Loading checkpoint shards:',), (b'Loading weights:',)), ('percent', 2), b'%', ('bar', 8)),
         (('percent', 'percent', 'int'), ('bar', 'bar', 'str')),
         (b'Loading checkpoint shards:', b'Loading weights:'),
         True,
@@ -144,4 +143,15 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>bytes|[KMGT]iB|[KMGT]?B)',
+    '(?>-?\\d{1,20})',
+    '(?>[^\\s].*)',
+    '(?>[A-Z][^\\n]*)',
+    '(?>[a-z][a-z ]*)',
+    "(?>\\{'[A-Za-z0-9_.]*': ?(?:\\d+|'[a-z:0-9]+')(?:, ?'[A-Za-z0-9_.]+': ?(?:\\d+|'[a-z:0-9]+'))*\\})",
+    '(?>\\{ ?[\'"](?:seconds|elapsed|time|duration|latency|ttft|first_token|new_tokens|generated|output_tokens|completion_tokens|n_tokens|prompt_tokens|input_tokens|tps|tok_s|tokens_per_s|throughput|peak_mem|max_memory_allocated|vram)[a-z_]*[\'"]: [^\\n]*\\})',
+    '(?>\\|[^\\n]*)',
 )

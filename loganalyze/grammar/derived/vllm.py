@@ -1,12 +1,11 @@
 # Derived from grammars/vllm.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'stats',
-        'Avg\\ prompt\\ throughput:[ \\t]*+(?P<prompt_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Avg\\ generation\\ throughput:[ \\t]*+(?P<gen_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+(?P<pairs>(?>[A-Z][^\\n]*))[ \\t]*+\\Z',
+        (b'Avg prompt throughput:', ('prompt_tps', 0), b'tokens/s', b',', b'Avg generation throughput:', ('gen_tps', 0), b'tokens/s', b',', ('pairs', 1)),
         (('prompt_tps', 'prompt_tps', 'float'), ('gen_tps', 'gen_tps', 'float'), ('pairs', 'pairs', 'str')),
         (b'Avg generation throughput:',),
         True,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'hit_rate',
-        'Prefix\\ cache\\ hit\\ rate:\\ GPU:[ \\t]*+(?P<hit_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+,[ \\t]*+CPU:[ \\t]*+(?P<cpu_hit_pct>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+%[ \\t]*+\\Z',
+        (b'Prefix cache hit rate: GPU:', ('hit_pct', 0), b'%', b',', b'CPU:', ('cpu_hit_pct', 0), b'%'),
         (('hit_pct', 'hit_pct', 'float'), ('cpu_hit_pct', 'cpu_hit_pct', 'float')),
         (b'Prefix cache hit rate: GPU:',),
         True,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_spec',
-        'Speculative\\ metrics:\\ Draft\\ acceptance\\ rate:[ \\t]*+(?P<accept_share>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'Speculative metrics: Draft acceptance rate:', ('accept_share', 0), b',', 2),
         (('accept_share', 'accept_share', 'float'),),
         (b'Speculative metrics: Draft acceptance rate:',),
         True,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'spec',
-        'SpecDecoding\\ metrics:\\ Mean\\ acceptance\\ length:[ \\t]*+(?P<accept_len>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+,[ \\t]*+Accepted\\ throughput:[ \\t]*+(?P<accepted_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Drafted\\ throughput:[ \\t]*+(?P<drafted_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+tokens/s[ \\t]*+,[ \\t]*+Accepted:[ \\t]*+(?P<accepted>(?>-?\\d{1,20}))[ \\t]*+tokens[ \\t]*+,[ \\t]*+Drafted:[ \\t]*+(?P<drafted>(?>-?\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'SpecDecoding metrics: Mean acceptance length:', ('accept_len', 0), b',', b'Accepted throughput:', ('accepted_tps', 0), b'tokens/s', b',', b'Drafted throughput:', ('drafted_tps', 0), b'tokens/s', b',', b'Accepted:', ('accepted', 3), b'tokens', b',', b'Drafted:', ('drafted', 3), b'tokens', ('?', 2)),
         (('accept_len', 'accept_len', 'float'), ('accepted_tps', 'accepted_tps', 'float'), ('drafted_tps', 'drafted_tps', 'float'), ('accepted', 'accepted', 'int'), ('drafted', 'drafted', 'int')),
         (b'SpecDecoding metrics: Mean acceptance length:',),
         True,
@@ -46,7 +45,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'engine',
-        "LLM\\ engine\\ \\(v[ \\t]*+(?P<engine_version>(?>[0-9][0-9a-z.+-]*))[ \\t]*+\\)[ \\t]*+with\\ config:(?:[ \\t]*+model=[ \\t]*+(?P<quoted_model>(?>'[^'\\n]*')))?(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
+        (b'LLM engine (v', ('engine_version', 4), b')', b'with config:', ('?', b'model=', ('quoted_model', 5)), ('?', 2)),
         (('engine_version', 'engine_version', 'str'), ('quoted_model', 'quoted_model', 'str')),
         (b'LLM engine (v',),
         True,
@@ -56,7 +55,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'api_server',
-        'vLLM\\ API\\ server\\ version[ \\t]*+(?P<engine_version>(?>[0-9][0-9a-z.+-]*))[ \\t]*+\\Z',
+        (b'vLLM API server version', ('engine_version', 4)),
         (('engine_version', 'engine_version', 'str'),),
         (b'vLLM API server version',),
         True,
@@ -66,7 +65,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'old_weights',
-        'Loading\\ model\\ weights\\ took[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GB(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Loading model weights took', ('weights_gib', 0), b'GB', ('?', 2)),
         (('weights_gib', 'weights_gib', 'float'),),
         (b'Loading model weights took',),
         True,
@@ -76,7 +75,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'weights',
-        'Model\\ loading\\ took[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+GiB|[ \\t]*+GB)(?:[ \\t]*+memory)?[ \\t]*+and[ \\t]*+(?P<load_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Model loading took', ('weights_gib', 0), ('|', (b'GiB',), (b'GB',)), ('?', b'memory'), b'and', ('load_s', 0), b'seconds', ('?', 2)),
         (('weights_gib', 'weights_gib', 'float'), ('load_s', 'load_s', 'float')),
         (b'Model loading took',),
         True,
@@ -86,7 +85,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'blocks',
-        '\\#\\ GPU\\ blocks:[ \\t]*+(?P<gpu_blocks>(?>-?\\d{1,20}))[ \\t]*+,[ \\t]*+\\#\\ CPU\\ blocks:[ \\t]*+(?P<cpu_blocks>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'# GPU blocks:', ('gpu_blocks', 3), b',', b'# CPU blocks:', ('cpu_blocks', 3)),
         (('gpu_blocks', 'gpu_blocks', 'int'), ('cpu_blocks', 'cpu_blocks', 'int')),
         (b'# GPU blocks:',),
         True,
@@ -96,7 +95,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_memory',
-        'Available\\ KV\\ cache\\ memory:[ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))(?:[ \\t]*+GiB|[ \\t]*+GB)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Available KV cache memory:', ('kv_gib', 0), ('|', (b'GiB',), (b'GB',)), ('?', 2)),
         (('kv_gib', 'kv_gib', 'float'),),
         (b'Available KV cache memory:',),
         True,
@@ -106,7 +105,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'kv_size',
-        '(?:[ \\t]*+GPU\\ KV\\ cache\\ size:[ \\t]*+(?P<kv_tokens>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens(?:[ \\t]*+,)?(?:[ \\t]*+Maximum\\ concurrency\\ for[ \\t]*+(?P<max_len>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens\\ per\\ request:[ \\t]*+(?P<concurrency>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+x)?|[ \\t]*+Maximum\\ concurrency\\ for[ \\t]*+(?P<max_len__2>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+tokens\\ per\\ request:[ \\t]*+(?P<concurrency__2>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+x)[ \\t]*+\\Z',
+        (('|', (b'GPU KV cache size:', ('kv_tokens', 6), b'tokens', ('?', b','), ('?', b'Maximum concurrency for', ('max_len', 6), b'tokens per request:', ('concurrency', 0), b'x')), (b'Maximum concurrency for', ('max_len__2', 6), b'tokens per request:', ('concurrency__2', 0), b'x')),),
         (('kv_tokens', 'kv_tokens', 'int_comma'), ('max_len', 'max_len', 'int_comma'), ('concurrency', 'concurrency', 'float'), ('max_len', 'max_len__2', 'int_comma'), ('concurrency', 'concurrency__2', 'float')),
         (b'GPU KV cache size:', b'Maximum concurrency for'),
         True,
@@ -116,7 +115,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'profile',
-        'model\\ weights\\ take[ \\t]*+(?P<weights_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB[ \\t]*+;[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'model weights take', ('weights_gib', 0), b'GiB', b';', 2),
         (('weights_gib', 'weights_gib', 'float'),),
         (b'model weights take',),
         True,
@@ -126,7 +125,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'budget',
-        'the\\ current\\ vLLM\\ instance\\ can\\ use\\ total_gpu_memory\\ \\([ \\t]*+(?P<total_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)\\ x\\ gpu_memory_utilization\\ \\([ \\t]*+(?P<fraction>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+\\)[ \\t]*+=[ \\t]*+(?P<budget_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB[ \\t]*+\\Z',
+        (b'the current vLLM instance can use total_gpu_memory (', ('total_gib', 0), b'GiB) x gpu_memory_utilization (', ('fraction', 0), b')', b'=', ('budget_gib', 0), b'GiB'),
         (('total_gib', 'total_gib', 'float'), ('fraction', 'fraction', 'float'), ('budget_gib', 'budget_gib', 'float')),
         (b'the current vLLM instance can use total_gpu_memory (',),
         True,
@@ -136,7 +135,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'graph',
-        'Graph\\ capturing\\ finished\\ in[ \\t]*+(?P<graph_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+secs(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'Graph capturing finished in', ('graph_s', 0), b'secs', ('?', 2)),
         (('graph_s', 'graph_s', 'float'),),
         (b'Graph capturing finished in',),
         True,
@@ -146,7 +145,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'init',
-        'init\\ engine\\ \\(profile,\\ create\\ kv\\ cache,\\ warmup\\ model\\)\\ took[ \\t]*+(?P<init_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'init engine (profile, create kv cache, warmup model) took', ('init_s', 0), b'seconds', ('?', 2)),
         (('init_s', 'init_s', 'float'),),
         (b'init engine (profile, create kv cache, warmup model) took',),
         True,
@@ -156,7 +155,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'preempted',
-        'is\\ preempted\\ by\\ PreemptionMode\\.[ \\t]*+(?P<preempt_mode>(?>[A-Z]+))[ \\t]*+mode\\ because[ \\t]*+(?>[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))[ \\t]*+total_num_cumulative_preemption=[ \\t]*+(?P<preemptions>(?>-?\\d{1,20}))[ \\t]*+\\Z',
+        (b'is preempted by PreemptionMode.', ('preempt_mode', 7), b'mode because', 8, b'total_num_cumulative_preemption=', ('preemptions', 3)),
         (('preempt_mode', 'preempt_mode', 'str'), ('preemptions', 'preemptions', 'int')),
         (b'total_num_cumulative_preemption=',),
         True,
@@ -166,7 +165,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'no_blocks',
-        'No\\ available\\ memory\\ for\\ the\\ cache\\ blocks(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'No available memory for the cache blocks', ('?', 2)),
         (),
         (b'No available memory for the cache blocks',),
         True,
@@ -176,7 +175,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'max_len_too_big',
-        "To\\ serve\\ at\\ least\\ one\\ request\\ with\\ the\\ model's\\ max\\ seq\\ len\\ \\([ \\t]*+(?P<max_len>(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20}))[ \\t]*+\\),[ \\t]*+\\([ \\t]*+(?P<need_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\ KV\\ cache\\ is\\ needed,\\ which\\ is\\ larger\\ than\\ the\\ available\\ KV\\ cache\\ memory\\ \\([ \\t]*+(?P<kv_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z",
+        (b"To serve at least one request with the model's max seq len (", ('max_len', 6), b'),', b'(', ('need_gib', 0), b'GiB KV cache is needed, which is larger than the available KV cache memory (', ('kv_gib', 0), b'GiB)', ('?', 2)),
         (('max_len', 'max_len', 'int_comma'), ('need_gib', 'need_gib', 'float'), ('kv_gib', 'kv_gib', 'float')),
         (b'GiB KV cache is needed, which is larger than the available KV cache memory (',),
         True,
@@ -186,7 +185,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'startup_memory',
-        'Free\\ memory\\ on\\ device(?:[ \\t]*+(?>cuda:\\d+))?[ \\t]*+\\([ \\t]*+(?P<free_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+/[ \\t]*+(?P<total_gib>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+GiB\\)\\ on\\ startup\\ is\\ less\\ than\\ desired\\ GPU\\ memory\\ utilization[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'Free memory on device', ('?', 9), b'(', ('free_gib', 0), b'/', ('total_gib', 0), b'GiB) on startup is less than desired GPU memory utilization', 2),
         (('free_gib', 'free_gib', 'float'), ('total_gib', 'total_gib', 'float')),
         (b'GiB) on startup is less than desired GPU memory utilization',),
         True,
@@ -196,7 +195,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'sampler_oom',
-        'CUDA\\ out\\ of\\ memory\\ occurred\\ when\\ warming\\ up\\ sampler\\ with[ \\t]*+(?P<n_requests>(?>-?\\d{1,20}))[ \\t]*+dummy\\ requests(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'CUDA out of memory occurred when warming up sampler with', ('n_requests', 3), b'dummy requests', ('?', 2)),
         (('n_requests', 'n_requests', 'int'),),
         (b'CUDA out of memory occurred when warming up sampler with',),
         True,
@@ -206,7 +205,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bench_throughput',
-        'Throughput:[ \\t]*+(?P<requests_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+requests/s[ \\t]*+,[ \\t]*+(?P<total_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+total\\ tokens/s[ \\t]*+,[ \\t]*+(?P<output_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+output\\ tokens/s[ \\t]*+\\Z',
+        (b'Throughput:', ('requests_s', 0), b'requests/s', b',', ('total_tps', 0), b'total tokens/s', b',', ('output_tps', 0), b'output tokens/s'),
         (('requests_s', 'requests_s', 'float'), ('total_tps', 'total_tps', 'float'), ('output_tps', 'output_tps', 'float')),
         (b'output tokens/s',),
         True,
@@ -216,7 +215,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bench_latency',
-        'Avg\\ latency:[ \\t]*+(?P<latency_s>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+seconds[ \\t]*+\\Z',
+        (b'Avg latency:', ('latency_s', 0), b'seconds'),
         (('latency_s', 'latency_s', 'float'),),
         (b'Avg latency:',),
         True,
@@ -226,7 +225,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'bar',
-        'est\\.\\ speed\\ input:[ \\t]*+(?P<input_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+toks/s[ \\t]*+,[ \\t]*+output:[ \\t]*+(?P<output_tps>(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?)))[ \\t]*+toks/s(?:[ \\t]*+(?>[^\\s].*))?[ \\t]*+\\Z',
+        (b'est. speed input:', ('input_tps', 0), b'toks/s', b',', b'output:', ('output_tps', 0), b'toks/s', ('?', 2)),
         (('input_tps', 'input_tps', 'float'), ('output_tps', 'output_tps', 'float')),
         (b'est. speed input:',),
         True,
@@ -234,4 +233,16 @@ RULES: tuple[Any, ...] = (
         None,
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
+    '(?>[A-Z][^\\n]*)',
+    '(?>[^\\s].*)',
+    '(?>-?\\d{1,20})',
+    '(?>[0-9][0-9a-z.+-]*)',
+    "(?>'[^'\\n]*')",
+    '(?>\\d{1,3}(?:,\\d{3}){1,6}|\\d{1,20})',
+    '(?>[A-Z]+)',
+    '(?>[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))',
+    '(?>cuda:\\d+)',
 )

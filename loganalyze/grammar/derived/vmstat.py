@@ -1,12 +1,11 @@
 # Derived from grammars/vmstat.lark by `python -m loganalyze.grammar.build`; do not edit.
 # ruff: noqa
-from typing import Any
 
-# name, pattern, fields, literals, anywhere, heads, since, until
-RULES: tuple[Any, ...] = (
+# name, parts, fields, literals, anywhere, heads, since, until
+RULES: tuple[object, ...] = (
     (
         'title',
-        '(?:[ \\t]*+\\-\\-)?[ \\t]*+procs[ \\t]*+(?P<groups>(?>-[^\\s].*))[ \\t]*+\\Z',
+        (('?', b'--'), b'procs', ('groups', 0)),
         (('groups', 'groups', 'str'),),
         (b'procs',),
         False,
@@ -16,7 +15,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'names',
-        '[ \\t]*+r[ \\t]*+b[ \\t]*+(?P<swapped>(?>[^\\s]+))[ \\t]*+(?P<free>(?>[^\\s]+))[ \\t]*+(?P<third>(?>[^\\s]+))[ \\t]*+(?P<fourth>(?>[^\\s]+))[ \\t]*+si[ \\t]*+so[ \\t]*+bi[ \\t]*+bo[ \\t]*+in[ \\t]*+cs[ \\t]*+us[ \\t]*+sy[ \\t]*+id[ \\t]*+wa(?:[ \\t]*+(?P<steal>st))?(?:[ \\t]*+(?P<guest>gu))?(?:[ \\t]*+(?P<zone>(?>[A-Z][A-Za-z]{1,5}|[+-]\\d+)))?[ \\t]*+\\Z',
+        (b'r', b'b', ('swapped', 1), ('free', 1), ('third', 1), ('fourth', 1), b'si', b'so', b'bi', b'bo', b'in', b'cs', b'us', b'sy', b'id', b'wa', ('?', ('steal', b'st')), ('?', ('guest', b'gu')), ('?', ('zone', 2))),
         (('swapped', 'swapped', 'str'), ('free', 'free', 'str'), ('third', 'third', 'str'), ('fourth', 'fourth', 'str'), ('steal', 'steal', 'str'), ('guest', 'guest', 'str'), ('zone', 'zone', 'str')),
         (b'bi    bo',),
         False,
@@ -26,7 +25,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'summary',
-        '[ \\t]*+(?P<count>(?>\\d+))[ \\t]*+(?P<summary_name>(?>(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time))[ \\t]*+\\Z',
+        (('count', 3), ('summary_name', 4)),
         (('count', 'count', 'str'), ('summary_name', 'summary_name', 'str')),
         (b'memory', b'swap', b'swapped', b'paged', b'boot time'),
         False,
@@ -36,7 +35,7 @@ RULES: tuple[Any, ...] = (
     ),
     (
         'disks',
-        '[ \\t]*+disk\\-[ \\t]*+(?>-+reads)[ \\t]*+(?>[^\\s].*)[ \\t]*+\\Z',
+        (b'disk-', 5, 6),
         (),
         (b'disk-',),
         False,
@@ -44,4 +43,13 @@ RULES: tuple[Any, ...] = (
         'procps 3.3',
         None,
     ),
+)
+TERMINALS: tuple[str, ...] = (
+    '(?>-[^\\s].*)',
+    '(?>[^\\s]+)',
+    '(?>[A-Z][A-Za-z]{1,5}|[+-]\\d+)',
+    '(?>\\d+)',
+    '(?>(?:[KMG] )?(?:total memory|used memory|free memory|active memory|inactive memory|buffer memory|swap cache|total swap|used swap|free swap|paged in|paged out)|pages (?:paged in|paged out|swapped in|swapped out)|boot time)',
+    '(?>-+reads)',
+    '(?>[^\\s].*)',
 )
