@@ -128,7 +128,7 @@ def _entry(entry: os.DirEntry[str]) -> Item:
 def _item(path: str) -> Item:
     try:
         return Item(path, stamp=_stamp(os.stat(path)))
-    except OSError:
+    except (OSError, ValueError):  # the latter for a name with a NUL in it
         return Item(path)
 
 

@@ -56,7 +56,7 @@ def _toml(text: str, path: str) -> dict[str, list[str]]:
 
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"not valid TOML: {error}", path=path) from None
     groups: dict[str, list[str]] = {}
     runs = content.get("run")

@@ -51,7 +51,8 @@ def _config(path: str | None) -> dict[str, Any]:
     try:
         with open(name, "rb") as file:
             content = tomllib.load(file)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Besides its own error: bytes that are no UTF-8, numbers too long for Python, tables nested too deep.
         raise UsageError(f"not valid TOML: {error}", path=name) from None
     thresholds = content.get("thresholds", {})
     if not isinstance(thresholds, dict):

@@ -103,9 +103,9 @@ class Thresholds:
             if name not in known:
                 import difflib
 
-                near = difflib.get_close_matches(name, known, n=3)
+                near = difflib.get_close_matches(name[:60], known, n=3)
                 hint = f"Did you mean {', '.join(near)}?" if near else "The table is in docs/thresholds.md."
-                raise UsageError(f"unknown threshold '{name}'", remedy=hint)
+                raise UsageError(f"unknown threshold '{name[:60]}'", remedy=hint)
             values[name] = _number(name, value, isinstance(getattr(self, name), int))
         return replace(self, **values)
 
@@ -124,10 +124,17 @@ def _number(name: str, value: Any, whole: bool) -> int | float:
         number = float(value)
         if not 0 <= number < 1e12 or (whole and number != int(number)):
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         kind = "a whole number" if whole else "a number"
-        raise UsageError(f"threshold '{name}' needs {kind} of 0 or more, not '{value}'") from None
+        raise UsageError(f"threshold '{name}' needs {kind} of 0 or more, not '{_shown(value)}'") from None
     return int(number) if whole else number
+
+
+def _shown(value: Any) -> str:
+    try:
+        return str(value)[:60]
+    except ValueError:  # Python refuses to write whole numbers of more than 4300 digits
+        return "a number of thousands of digits"
 
 
 def page() -> str:

@@ -53,7 +53,7 @@ def _put(rows: dict[int, bytearray], row: int, column: int, text: bytes) -> None
 
 def _moved(row: int, column: int, parameters: bytes, final: bytes) -> tuple[int, int]:
     """Where a control sequence puts the cursor."""
-    numbers = [int(part) if part and len(part) < 6 else 1 for part in parameters.lstrip(b"?").split(b";")]
+    numbers = [int(part) if part.isdigit() and len(part) < 6 else 1 for part in parameters.lstrip(b"?").split(b";")]
     first = max(1, numbers[0])
     if final in b"Hf":
         return first, max(1, numbers[1]) if len(numbers) > 1 else 1
