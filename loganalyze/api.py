@@ -149,9 +149,9 @@ def judge_all(reading: Reading, options: Options, limits: Any) -> Report:
 
 def limits_of(options: Options) -> Any:
     """Thresholds with the overrides of ``options``. Raises LogAnalyzeError for an unknown name or a bad value."""
-    from loganalyze.findings.thresholds import Thresholds
+    from loganalyze.findings.thresholds import DEFAULTS
 
-    return Thresholds().with_overrides(options.overrides) if options.overrides else Thresholds()
+    return DEFAULTS.with_overrides(options.overrides) if options.overrides else DEFAULTS
 
 
 def telemetry_run(captures: list[Capture]) -> Run:

@@ -6,10 +6,13 @@ finding answers critical, warning, clear or can't-tell. A new cause is one new m
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loganalyze.findings.facts import Facts
     from loganalyze.findings.thresholds import Thresholds
     from loganalyze.model.records import Finding
@@ -28,4 +31,9 @@ CAUSES = (
 
 def find_all(facts: Facts, limits: Thresholds) -> list[Finding]:
     """The answer of every cause, in the order of ``CAUSES``."""
-    return [import_module(f"loganalyze.findings.{name}").find(facts, limits) for name in CAUSES]
+    return [find(facts, limits) for find in _finders()]
+
+
+@cache
+def _finders() -> tuple[Callable[[Facts, Thresholds], Finding], ...]:
+    return tuple(import_module(f"loganalyze.findings.{name}").find for name in CAUSES)

@@ -111,10 +111,14 @@ class Thresholds:
 
     def changed(self) -> dict[str, int | float]:
         """Names and values that differ from the defaults."""
-        default = Thresholds()
+        if self == DEFAULTS:
+            return {}
         return {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(DEFAULTS, f.name)
         }
+
+
+DEFAULTS = Thresholds()
 
 
 def _number(name: str, value: Any, whole: bool) -> int | float:

@@ -5,7 +5,8 @@ A log format is a module with
 * ``NAME``: format name shown in ``sources[].format`` (``llama_cpp``, ``vllm``, ...);
 * ``GRAMMARS``: names of the grammars it owns, in order of precedence;
 * ``handlers(state) -> dict[str, Handler]``: ``"grammar.rule"`` -> function taking ``(fields, line)``. A rule without a
-  handler is read and counted, and says nothing.
+  handler is read and counted, and says nothing. Called when the first line comes that it has a handler for;
+* ``ALWAYS = True`` (optional): ``handlers`` is called for every source, for what the module does at the end of it.
 
 Several formats may share one text (Ollama prints llama.cpp's lines), so all handlers share one ``LogState``.
 ``line.t_s`` that handlers see is on the run's own clock: the log's stamps since the start of the process where it has
@@ -15,6 +16,7 @@ such, else seconds since the first wall-clock stamp of the source.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from loganalyze.model.records import Event, Request, Run, Source
 
@@ -278,6 +280,12 @@ class LogState:
             clock.kind = "absolute"
             clock.first_epoch_s, clock.zone = self._zero, self._zone
         stream.anchors = []
+
+
+@cache
+def methods(kind: type, prefix: str) -> tuple[str, ...]:
+    """Names of the methods of ``kind`` that begin with ``prefix``."""
+    return tuple(name for name in dir(kind) if name.startswith(prefix))
 
 
 def fold(run: Run) -> None:

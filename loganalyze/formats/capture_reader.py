@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str = "") -> str | None:
 
     Lines may carry a wrapper's prefix. ``name`` is the file's name; it never decides.
     """
-    return _sniff_plain(head) or _sniff_wrapped(b"\n".join(_first_lines(head)))
+    return _sniff_plain(head) or _sniff_wrapped(_first_lines(head))
 
 
 @lru_cache(maxsize=1)
@@ -43,6 +43,7 @@ def _sniff_plain(head: bytes) -> str | None:
     return _sniff(_first_lines(head))
 
 
+@lru_cache(maxsize=1)
 def _first_lines(head: bytes) -> list[bytes]:
     lines = head.split(b"\n", SNIFF_LINES)
     if len(lines) > 1 and (len(lines) > SNIFF_LINES or not head.endswith(b"\n")):
@@ -50,23 +51,27 @@ def _first_lines(head: bytes) -> list[bytes]:
     return [x.rstrip(b"\r") for x in lines]
 
 
-def _sniff_wrapped(text: bytes) -> str | None:
+def _sniff_wrapped(lines: list[bytes]) -> str | None:
     """``sniff`` behind the prefixes of wrappers, where the first lines have such."""
-    from loganalyze.scan import all_lines, open_source
+    from loganalyze.scan import all_lines, has_prefixes, open_source
 
+    text = b"\n".join(lines)
+    if not has_prefixes(text, _first(lines)):
+        return None
     with open_source(text) as opened:
-        lines = all_lines(opened)
-        pieces = list(islice((p for p in lines if p.text.strip()), FIRST_LOOK))
-        if not any(p.wrap is not None or p.stamp is not None for p in pieces):
-            return None
-        if not any(format_of(p.text) for p in pieces):
+        if not any(map(format_of, _first(piece.text for piece in all_lines(opened)))):
             return None
     with open_source(text) as opened:
-        return _sniff([p.text for p in all_lines(opened)])
+        pieces = list(all_lines(opened))
+    return _sniff([p.text for p in pieces]) if any(p.wrap is not None or p.stamp is not None for p in pieces) else None
+
+
+def _first(lines: Iterable[bytes]) -> Iterable[bytes]:
+    return islice(filter(bytes.strip, lines), FIRST_LOOK)
 
 
 def _sniff(lines: list[bytes]) -> str | None:
-    if not any(map(format_of, islice(filter(bytes.strip, lines), FIRST_LOOK))):
+    if not any(map(format_of, _first(lines))):
         return None
     found, share = share_of_captures(lines)
     return found if share >= SNIFF_SHARE else None

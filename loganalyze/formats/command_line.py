@@ -26,6 +26,7 @@ _PROMPT = re.compile(
 )
 _TOKEN = re.compile(r"""(?<!\S)\d?[<>]+&?\d?|(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
 _PART = re.compile(r""""((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\([ "'|&;<>$\\])|([^"'\\]+|\\)""")
+_QUOTED = re.compile(r"""["'\\]""")
 _ASSIGN = re.compile(r"(?:\$env:)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _LLAMA = re.compile(r"llama-(?!cpp)[a-z0-9-]+|(?:ik_)?llama-server[\w.-]*")
 _OLD = frozenset(("main", "server", "perplexity", "batched-bench", "speculative", "llava-cli", "llama", "koboldcpp"))
@@ -85,6 +86,8 @@ def split(text: str) -> list[Token]:
 
 
 def _plain(word: str) -> str:
+    if not _QUOTED.search(word):
+        return word
     parts: list[str] = []
     for double, single, escaped, bare in (match.groups("") for match in _PART.finditer(word)):
         parts.append(re.sub(r'\\(["\\$`])', r"\1", double) if double and ":\\" not in double else double)

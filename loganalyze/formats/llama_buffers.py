@@ -11,6 +11,7 @@ Facts: ``kv_mib`` (all caches of the context), ``kv_cells``, ``kv_layers``, ``kv
 
 from __future__ import annotations
 
+from loganalyze.formats.base import methods
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_devices import backend_of
 
@@ -47,8 +48,9 @@ class Buffers:
         self.loads = Loads.of(state)
 
     def handlers(self) -> dict[str, Handler]:
-        names = [name.removeprefix("on_") for name in dir(self) if name.startswith("on_")]
-        found: dict[str, Handler] = {f"llama_memory.{name}": getattr(self, f"on_{name}") for name in names}
+        found: dict[str, Handler] = {
+            f"llama_memory.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")
+        }
         found["llama_device.metal_buffer"] = self.metal_buffer
         return found
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "llama_cpp"
 GRAMMARS = ("llama_command",)
+ALWAYS = True
 ENGINES = {"koboldcpp": "koboldcpp", "llama_cpp.server": "llama-cpp-python", "llamafile": "llamafile"}
 CONTINUES = ("\\", "`", "^")
 # Lines of a continued command that hold no option worth a literal are not seen; so many may be missing in a row.

@@ -7,6 +7,7 @@ with ``reason`` for errors that are not of memory.
 
 from __future__ import annotations
 
+from loganalyze.formats.base import methods
 from loganalyze.formats.llama_failures import MIB, Failures, gpu_prefix
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "llama_cpp"
 GRAMMARS = ("llama_trouble",)
+ALWAYS = True
 # How the drivers word it; all of them mean device memory.
 OUT_OF_MEMORY = (
     "out of memory",
@@ -39,8 +41,7 @@ class Trouble:
         state.at_end(self.failures.finish)
 
     def handlers(self) -> dict[str, Handler]:
-        names = [name.removeprefix("on_") for name in dir(self) if name.startswith("on_")]
-        return {f"llama_trouble.{name}": getattr(self, f"on_{name}") for name in names}
+        return {f"llama_trouble.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")}
 
     # ---- allocation
 

@@ -41,6 +41,11 @@ class LogFormats:
                 self.owner.setdefault(grammar, module.NAME)
         self.matcher = Matcher(grammars)
         self.literals = self.matcher.literals
+        self.listeners: dict[str, list[Any]] = {}
+        """Modules that have a handler for a rule."""
+        for module in self.modules:
+            for rule in module.handlers(LogState(Source(path=""))):
+                self.listeners.setdefault(rule, []).append(module)
 
     @classmethod
     def load(cls) -> LogFormats:
@@ -48,14 +53,6 @@ class LogFormats:
         if cls._loaded is None:
             cls._loaded = cls()
         return cls._loaded
-
-    def handlers(self, state: LogState) -> dict[str, tuple[Handler, ...]]:
-        """Handlers by rule; several modules may listen to one rule."""
-        found: dict[str, tuple[Handler, ...]] = {}
-        for module in self.modules:
-            for rule, handler in module.handlers(state).items():
-                found[rule] = (*found.get(rule, ()), handler)
-        return found
 
 
 def read_log(opened: Any, source: Source) -> list[Run]:
@@ -78,7 +75,8 @@ class _Reader:
         self.matcher = formats.matcher
         self.source = source
         self.state = LogState(source)
-        self.handlers = formats.handlers(self.state)
+        self._listeners = formats.listeners
+        self._handlers = {m: m.handlers(self.state) for m in formats.modules if getattr(m, "ALWAYS", False)}
         self.unmatched = 0
         self._table: dict[Rule, list[Any]] = {}
         self._pending: Line | None = None
@@ -113,7 +111,7 @@ class _Reader:
         rule, state, before = match.rule, self.state, match.before
         entry = self._table.get(rule)
         if entry is None:
-            entry = self._table[rule] = [0, *self.handlers.get(rule.full, ())]
+            entry = self._table[rule] = [0, *self._handlers_of(rule.full)]
         entry[0] += 1
         state.at(line)
         if before:
@@ -125,6 +123,13 @@ class _Reader:
             except _BAD_FIGURES:
                 self._bad += 1
         state.done(line)
+
+    def _handlers_of(self, rule: str) -> list[Handler]:
+        """Handlers of ``rule``, one of each module that listens to it."""
+        for module in self._listeners.get(rule, ()):
+            if module not in self._handlers:
+                self._handlers[module] = module.handlers(self.state)
+        return [self._handlers[module][rule] for module in self._listeners.get(rule, ())]
 
     def _glued(self, before: bytes, line: Line) -> None:
         """Text in front of a record: most often what the model wrote, at times another record."""

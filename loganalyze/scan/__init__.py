@@ -15,7 +15,7 @@ Use::
 """
 
 from loganalyze.scan.line import Line, Wrap
-from loganalyze.scan.lines import Scanner, all_lines, blocks, scan
+from loganalyze.scan.lines import Scanner, all_lines, blocks, has_prefixes, scan
 from loganalyze.scan.source import Opened, open_source
 
-__all__ = ["Line", "Opened", "Scanner", "Wrap", "all_lines", "blocks", "open_source", "scan"]
+__all__ = ["Line", "Opened", "Scanner", "Wrap", "all_lines", "blocks", "has_prefixes", "open_source", "scan"]

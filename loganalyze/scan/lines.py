@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
 
@@ -270,6 +270,24 @@ def scan(source: Opened, literals: Sequence[bytes]) -> Scanner:
 def all_lines(source: Opened) -> Scanner:
     """Every line of ``source``, blank ones too."""
     return Scanner(source, None, _unwrapper(source))
+
+
+def has_prefixes(text: bytes, lines: Iterable[bytes]) -> bool:
+    """Whether a wrapper stands in front of one of ``lines`` of ``text`` and tells a time or a process.
+
+    True also where the lines alone cannot tell.
+    """
+    modes = modes_of(text, True)
+    if modes.every_line or modes.nbsp:
+        return True
+    unwrap = Unwrapper(modes).line
+    for number, raw in enumerate(lines, 1):
+        if 27 in raw or 13 in raw or 0 in raw or 8 in raw:
+            return True
+        line = unwrap(number, raw.rstrip())
+        if line is None or line.wrap is not None or line.stamp is not None:
+            return True
+    return False
 
 
 def blocks(source: Opened) -> Iterator[bytes]:

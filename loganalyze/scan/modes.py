@@ -70,21 +70,35 @@ def _stamps(modes: Modes, lines: list[bytes]) -> None:
 
 
 def _marks(modes: Modes, lines: list[bytes]) -> None:
-    modes.editor = _numbered(lines)
-    modes.diff = _is_diff(lines)
-    modes.levels = sum(1 for line in lines if _LEVEL.match(line)) * 2 > len(lines)
-    bullets = sum(1 for line in lines if _BULLET.match(line))
-    modes.bullets = not modes.diff and bullets >= 2 and bullets * 2 >= len(lines)
-    found = [m for line in lines if (m := COMPOSE.match(line))]
+    # What lines begin with rules most marks out before any line is looked at closely.
+    firsts = bytes([line[0] for line in lines])
+    modes.editor = _count(firsts, b"0123456789") * 10 >= len(lines) * 9 and _numbered(lines)
+    modes.diff = _count(firsts, b"+-") >= 2 and _is_diff(lines)
+    if _count(firsts, b"IWED") * 2 > len(lines):
+        modes.levels = sum(1 for line in lines if _LEVEL.match(line)) * 2 > len(lines)
+    if not modes.diff and _count(firsts, b"-*") * 2 >= len(lines):
+        bullets = sum(1 for line in lines if _BULLET.match(line))
+        modes.bullets = bullets >= 2 and bullets * 2 >= len(lines)
+    found = [m for line in lines if b"|" in line and (m := COMPOSE.match(line))]
     if len(found) >= 3 and len(found) * 5 >= len(lines) * 4:
         # Names repeat and their bars stand in one column; the first cells of a table differ.
         names, ends = {m[1] for m in found}, {m.string.index(b"|") for m in found}
         modes.compose = len(ends) == 1 and (len(names) * 3 <= len(found) or len(names) == 1)
 
 
+def _count(firsts: bytes, wanted: bytes) -> int:
+    return len(firsts) - len(firsts.translate(None, wanted))
+
+
 def _numbered(lines: list[bytes]) -> bool:
-    numbers = [int(m[1]) for line in lines if (m := _EDITOR.match(line))]
-    if len(numbers) < 3 or len(numbers) * 10 < len(lines) * 9:
+    numbers: list[int] = []
+    for seen, line in enumerate(lines, 1):
+        found = _EDITOR.match(line)
+        if found:
+            numbers.append(int(found[1]))
+        elif (seen - len(numbers)) * 10 > len(lines):
+            return False
+    if len(numbers) < 3:
         return False
     # Blank lines were left out, so a step may be a little more than one.
     steps = [b - a for a, b in pairwise(numbers)]

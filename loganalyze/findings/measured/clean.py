@@ -16,6 +16,7 @@ LIMIT = 1e15
 SIGNED = frozenset(
     {"n_gpu_layers", "n_predict", "slot", "task", "t_s", "start_s", "end_s", "offset_s", "first_epoch_s"}
 )
+_NUMBERS = (int, float)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -53,23 +54,26 @@ def good(value: object, signed: bool = False) -> bool:
 
 
 @cache
-def _numeric(cls: type[Any]) -> tuple[str, ...]:
-    """Fields that may hold a number."""
-    return tuple(f.name for f in fields(cls) if str(f.type).startswith(("int", "float")))
+def _numeric(cls: type[Any]) -> tuple[tuple[str, float], ...]:
+    """Fields that may hold a number, and the least it can be."""
+    if not is_dataclass(cls):
+        return ()
+    names = [f.name for f in fields(cls) if str(f.type).startswith(("int", "float")) and f.name != "line"]
+    return tuple((name, -LIMIT if name in SIGNED else 0.0) for name in names)
 
 
 def _bad_fields(record: Any) -> list[str]:
     bad = []
-    for name in _numeric(record.__class__):
+    for name, least in _numeric(record.__class__):
         value = getattr(record, name)
-        if value is not None and not good(value, name in SIGNED) and name != "line":
+        if value is None or (value.__class__ in _NUMBERS and least <= value < LIMIT):
+            continue
+        if not good(value, least < 0):
             bad.append(name)
     return bad
 
 
 def _record(record: _T) -> _T:
-    if not is_dataclass(record):
-        return record
     changes: dict[str, Any] = dict.fromkeys(_bad_fields(record))
     samples = getattr(record, "samples", None)
     if samples:
@@ -80,5 +84,7 @@ def _record(record: _T) -> _T:
 
 
 def _event(event: Event) -> Event:
+    if not event.data:
+        return event
     keep = {k: v for k, v in event.data.items() if isinstance(v, bool) or not isinstance(v, int | float) or good(v)}
     return event if len(keep) == len(event.data) else replace(event, data=keep)
