@@ -16,7 +16,6 @@ such, else seconds since the first wall-clock stamp of the source.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from loganalyze.model.records import Event, Request, Run, Source
 
@@ -282,10 +281,15 @@ class LogState:
         stream.anchors = []
 
 
-@cache
-def methods(kind: type, prefix: str) -> tuple[str, ...]:
-    """Names of the methods of ``kind`` that begin with ``prefix``."""
-    return tuple(name for name in dir(kind) if name.startswith(prefix))
+_METHODS: dict[Any, tuple[str, ...]] = {}
+
+
+def methods(kind: type[Any], prefix: str) -> tuple[str, ...]:
+    """Names of the methods of ``kind`` that begin with ``prefix``, which is always the same of one ``kind``."""
+    found = _METHODS.get(kind)
+    if found is None:
+        found = _METHODS[kind] = tuple(name for name in dir(kind) if name.startswith(prefix))
+    return found
 
 
 def fold(run: Run) -> None:
