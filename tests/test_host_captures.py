@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from loganalyze.formats import vmstat, vmstat_rows
 from loganalyze.formats.capture import Block, Segment
 from loganalyze.formats.capture_reader import read_captures
 from loganalyze.formats.zones import offset_seconds, zone_offset
@@ -81,8 +82,6 @@ def test_vmstat_other_options_in_the_same_file() -> None:
 
 
 def test_vmstat_pieces_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from loganalyze.formats import vmstat, vmstat_rows
-
     data = text("case-swap_nommap_8b_4-vmstat_t.txt") * 40
     whole = vmstat.parse(Segment(Source("x"), data=data))
     monkeypatch.setattr(vmstat_rows, "PIECE", 3000)
@@ -252,3 +251,60 @@ def test_damage_never_crashes_and_is_counted(data: st.DataObject) -> None:
     for capture in captures:
         if capture.frame is not None:
             assert capture.frame["line"].max() is None or int(capture.frame["line"].max()) <= source.lines  # type: ignore[arg-type]
+
+
+def vmstat_text(rows: int, stamped: bool) -> bytes:
+    """Rows as a busy machine prints them: wide numbers push the row, some lines are damaged, the name line repeats."""
+    dice = random.Random(3)
+    head = ["procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----"]
+    head.append(" r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st")
+    if stamped:
+        head = [head[0] + " -----timestamp-----", head[1] + "                 UTC"]
+    lines = []
+    for i in range(rows):
+        if i % 21 == 0:
+            lines += head
+        wide = 10 ** dice.choice((3, 6, 8, 9, 10))
+        row = (dice.randrange(12), 0, dice.randrange(9) * wide, dice.randrange(wide), 32312, dice.randrange(10**8))
+        row += (dice.randrange(10 ** dice.randrange(1, 7)), 0, dice.randrange(wide), 0, dice.randrange(200_000), 490)
+        row += (dice.randrange(101), 7, 35, 0, 1)
+        line = "{:2d} {:2d} {:6d} {:6d} {:6d} {:6d} {:4d} {:4d} {:5d} {:5d} {:4d} {:4d} {:2d} {:2d} {:2d} {:2d} {:2d}".format(
+            *row
+        )
+        line += f" 2024-05-{1 + i // 1440:02d} {i // 60 % 24:02d}:{i % 60:02d}:07" if stamped else ""
+        damage = dice.randrange(60)
+        if damage == 0:
+            line = line[: dice.randrange(len(line))]
+        elif damage == 1:
+            line = line.replace(" ", "\t")
+        elif damage == 2:
+            line = line.replace("7", "x", 1)
+        lines.append(line)
+    return ("\n".join(lines) + "\n").encode()
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize("size", [700, 20_000, 1 << 20])
+def test_vmstat_rows_by_place_are_those_by_blanks(stamped: bool, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = vmstat_text(4000, stamped)
+
+    def parsed(piece: int) -> list[Capture]:
+        monkeypatch.setattr(vmstat_rows, "PIECE", piece)
+        segment = Segment(Source("x"))
+        lines = data.splitlines(keepends=True)
+        segment.stream = [Block(b"".join(lines[i : i + 997]), 0) for i in range(0, len(lines), 997)]
+        made = vmstat.parse(segment)
+        assert segment.counted == (len(lines), sum(not x.strip() for x in lines))
+        return [*made, *segment.rejected]  # type: ignore[list-item]
+
+    by_place = parsed(size)
+    monkeypatch.setattr(vmstat_rows, "FEW", 1 << 30)
+    by_blanks = parsed(size)
+    assert len(by_place) == len(by_blanks)
+    for one, other in zip(by_place, by_blanks, strict=True):
+        if isinstance(one, Capture):
+            assert one.frame is not None
+            assert one.frame.equals(other.frame)
+            assert (one.clock, one.notes, one.facts) == (other.clock, other.notes, other.facts)
+        else:
+            assert one == other

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from loganalyze.formats.capture import CaptureFormat
     from loganalyze.scan import Line, Opened
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
 # Below this size cutting by line costs under a quarter of a second and sees every kind of mixture.
 BY_LINE_BYTES = 4 << 20
 SNIFF_LINES = 400
