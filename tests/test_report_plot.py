@@ -226,3 +226,27 @@ def test_millions_of_samples_in_bounded_time() -> None:
     drawn = plot.svg(run)
     assert time.perf_counter() - began < 10
     assert len(drawn) < 300_000
+
+
+@pytest.mark.parametrize(("fold", "slice_rows"), [(1 << 18, 1 << 18), (3000, 700), (1, 97)])
+def test_slices_of_any_size_draw_the_same_and_keep_a_spike(
+    fold: int, slice_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = np.random.default_rng(5)
+    n = 20_000
+    times, used = np.arange(n) * 0.5, dice.integers(100, 200, n).astype(float)
+    used[12_345], used[777] = 9_999.0, 1.0
+    order = np.concatenate([np.arange(0, n // 2), dice.permutation(np.arange(n // 2, n))])
+    capture = build.gpu_capture({"vram_used_mib": np.zeros(2)}, np.zeros(2))
+    capture.frame = pl.DataFrame({"t_s": times[order], "device": np.zeros(n, np.int32), "vram_used_mib": used[order]})
+    capture.clock.offset_s = 0.0
+    run = build.base_run([build.request(1, 2.0)], captures=[capture])
+    expected = series.envelope(times, used, 0.0, n / 2)
+    monkeypatch.setattr(series, "FOLD", fold)
+    monkeypatch.setattr(series, "SLICE", slice_rows)
+    (found,) = series.telemetry(run, ["vram_used_mib"], 0.0, 0.0, n / 2)["vram_used_mib"]
+    assert found.samples == n
+    for got, wanted in zip((found.t, found.lo, found.hi), expected, strict=True):
+        assert np.array_equal(got, wanted)
+    assert np.nanmax(found.hi) == 9_999.0
+    assert np.nanmin(found.lo) == 1.0

@@ -6,18 +6,22 @@ place and height whatever the number of samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from loganalyze.model.records import Capture, Clock, Run
 
 if TYPE_CHECKING:
-    import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
+# Rows worked on at a time, and samples held before they are folded into slices of the axis.
+SLICE, FOLD = 1 << 18, 1 << 18
 BINS = 900
 """Slices of the axis: one a pixel of the drawn panel, which is about 830 px wide."""
 
@@ -36,41 +40,83 @@ class Series:
     @property
     def peak(self) -> float:
         """Highest value, 0 when there is none."""
-        import numpy as np
-
         return float(np.nanmax(self.hi)) if len(self.hi) and not np.isnan(self.hi).all() else 0.0
 
     @property
     def level(self) -> float:
         """Last known value; meant for limits, which do not move."""
-        import numpy as np
-
         known = self.hi[~np.isnan(self.hi)]
         return float(known[-1]) if len(known) else 0.0
 
 
+class Envelope:
+    """Samples within ``t0..t1``, few as they are, many as the lowest and the highest value of each slice of the axis."""
+
+    def __init__(self, t0: float, t1: float, bins: int = BINS) -> None:
+        self._ends, self._bins = (t0, t1), bins
+        self._pieces: list[tuple[Floats, Floats]] = []
+        self._held = 0
+        self._folded: tuple[Floats, Floats] | None = None
+        self.samples = 0
+
+    def add(self, t: Floats, v: Floats) -> None:
+        """Take samples in any order; unknown values are left out."""
+        self.samples += len(t)
+        keep = ~np.isnan(v) & (t >= self._ends[0]) & (t <= self._ends[1])
+        if not keep.all():
+            t, v = t[keep], v[keep]
+        self._pieces.append((t, v))
+        self._held += len(t)
+        if self._held > FOLD:
+            self._fold()
+
+    def _joined(self) -> tuple[Floats, Floats]:
+        """What is held, by time."""
+        t, v = (np.concatenate([piece[i] for piece in self._pieces]) for i in (0, 1))
+        if (np.diff(t) < 0).any():
+            order = np.argsort(t, kind="stable")
+            t, v = t[order], v[order]
+        return t, v
+
+    def _fold(self) -> None:
+        if self._folded is None:
+            self._folded = (np.full(self._bins, np.inf), np.full(self._bins, -np.inf))
+        t, v = self._joined()
+        self._pieces, self._held = [], 0
+        at = np.searchsorted(t, np.linspace(*self._ends, self._bins + 1))
+        at[-1] = len(t)
+        filled = np.flatnonzero(at[1:] > at[:-1])
+        if len(filled):
+            lo, hi = self._folded
+            lo[filled] = np.minimum(lo[filled], np.minimum.reduceat(v, at[filled]))
+            hi[filled] = np.maximum(hi[filled], np.maximum.reduceat(v, at[filled]))
+
+    def points(self) -> tuple[Floats, Floats, Floats]:
+        """``(t, lo, hi)``, at most ``2 * bins`` of them.
+
+        Slices without samples are left out, and a NaN is put into gaps of more than five usual distances, so that a
+        pause in recording is not drawn as a line.
+        """
+        if not self._pieces and self._folded is None:
+            nothing = np.empty(0)
+            return nothing, nothing, nothing
+        if self._folded is None and self._held <= 2 * self._bins:
+            t, v = self._joined()
+            return _gaps(t, v, v)
+        if self._pieces:
+            self._fold()
+        assert self._folded is not None
+        lo, hi = self._folded
+        edges = np.linspace(*self._ends, self._bins + 1)
+        filled = lo <= hi
+        return _gaps(((edges[1:] + edges[:-1]) / 2)[filled], lo[filled], hi[filled])
+
+
 def envelope(t: Floats, v: Floats, t0: float, t1: float, bins: int = BINS) -> tuple[Floats, Floats, Floats]:
-    """``(t, lo, hi)`` of the samples within ``t0..t1``. ``t`` ascends. At most ``2 * bins`` points come back.
-
-    Few samples come back as they are. Slices without samples are left out, and a NaN is put into gaps of more than
-    five usual distances, so that a pause in recording is not drawn as a line.
-    """
-    import numpy as np
-
-    first, last = np.searchsorted(t, t0, side="left"), np.searchsorted(t, t1, side="right")
-    t, v = t[first:last], v[first:last]
-    known = ~np.isnan(v)
-    if not known.all():
-        t, v = t[known], v[known]
-    if len(t) <= 2 * bins:
-        return _gaps(t, v, v)
-    edges = np.linspace(t0, t1, bins + 1)
-    at = np.searchsorted(t, edges)
-    at[-1] = len(t)
-    filled = at[1:] > at[:-1]
-    starts = at[:-1][filled]
-    centres = ((edges[1:] + edges[:-1]) / 2)[filled]
-    return _gaps(centres, np.minimum.reduceat(v, starts), np.maximum.reduceat(v, starts))
+    """Points of an ``Envelope`` of these samples."""
+    found = Envelope(t0, t1, bins)
+    found.add(t, v)
+    return found.points()
 
 
 def placed(clock: Clock, origin: float | None) -> float | None:
@@ -102,9 +148,11 @@ def span(run: Run, origin: float | None) -> tuple[float, float] | None:
         shift = placed(capture.clock, origin)
         if shift is None or capture.frame is None or capture.frame.is_empty():
             continue
-        times = _times(capture)
-        if len(times):
-            ends += [float(times.min()) + shift, float(times.max()) + shift]
+        for rows in _slices(capture):
+            times = _times(capture, rows)
+            known = times[~np.isnan(times)]
+            if len(known):
+                ends += [float(known.min()) + shift, float(known.max()) + shift]
     return (min(ends), max(ends)) if ends else None
 
 
@@ -116,69 +164,60 @@ def _holds(capture: Capture, metric: str) -> bool:
 
 
 def _series(captures: list[Capture], metric: str, origin: float | None, t0: float, t1: float) -> list[Series]:
-    import numpy as np
-
-    parts: dict[int | None, list[tuple[Floats, Floats]]] = {}
+    found: dict[int | None, Envelope] = {}
     for capture in captures:
-        assert capture.frame is not None
         shift = placed(capture.clock, origin) or 0.0
-        times, values = _times(capture) + shift, _column(capture, metric)
-        for device, chosen in _devices(capture):
-            t, v = (times, values) if chosen is None else (times[chosen], values[chosen])
-            good = ~np.isnan(t)
-            if capture.first_row_since_boot and len(good):
-                good[0] = False
-            parts.setdefault(device, []).append((t[good], v[good]))
+        for number, rows in enumerate(_slices(capture)):
+            times, values = _times(capture, rows) + shift, _column(rows, metric)
+            good = ~np.isnan(times)
+            if capture.first_row_since_boot and not number:
+                good[:1] = False
+            for device, chosen in _devices(rows):
+                mine = good if chosen is None else good & chosen
+                found.setdefault(device, Envelope(t0, t1)).add(times[mine], values[mine])
     out = []
-    for device, pieces in sorted(parts.items(), key=lambda item: (item[0] is None, item[0] or 0)):
-        t, v = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
-        if len(t) > 1 and (np.diff(t) < 0).any():
-            order = np.argsort(t, kind="stable")
-            t, v = t[order], v[order]
-        at, lo, hi = envelope(t, v, t0, t1)
+    for device, envelope_of in sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)):
+        at, lo, hi = envelope_of.points()
         if len(at):
-            out.append(Series(metric, device, at, lo, hi, len(t)))
+            out.append(Series(metric, device, at, lo, hi, envelope_of.samples))
     return out
 
 
-def _devices(capture: Capture) -> list[tuple[int | None, NDArray[np.bool_] | None]]:
-    import numpy as np
-
+def _slices(capture: Capture) -> Iterator[pl.DataFrame]:
+    """The rows of a capture, not too many at a time: curves are drawn one by one, in 64-bit floats."""
     assert capture.frame is not None
-    if "device" not in capture.frame.columns:
+    return capture.frame.iter_slices(SLICE)
+
+
+def _devices(rows: pl.DataFrame) -> list[tuple[int | None, NDArray[np.bool_] | None]]:
+    if "device" not in rows.columns:
         return [(None, None)]
-    column = capture.frame["device"].fill_null(0).to_numpy()
-    found = np.unique(column)
+    column = rows["device"].fill_null(0)
+    found = column.unique().sort().to_list()
     if len(found) == 1:
         return [(int(found[0]), None)]
-    return [(int(device), column == device) for device in found]
+    return [(int(device), (column == device).to_numpy()) for device in found]
 
 
-def _times(capture: Capture) -> Floats:
-    """Seconds on the capture's own clock: its stamps, else row number times the interval."""
-    import numpy as np
-
-    frame = capture.frame
-    assert frame is not None
-    if "t_s" in frame.columns and frame["t_s"].null_count() < frame.height:
-        return _column(capture, "t_s")
-    if capture.clock.interval_s is None or "row" not in frame.columns:
-        return np.full(frame.height, np.nan)
-    return _column(capture, "row") * capture.clock.interval_s
+def _times(capture: Capture, rows: pl.DataFrame) -> Floats:
+    """Seconds of ``rows`` on the capture's own clock: stamps, else row number times the interval."""
+    whole = capture.frame
+    assert whole is not None
+    if "t_s" in whole.columns and whole["t_s"].null_count() < whole.height:
+        return _column(rows, "t_s")
+    if capture.clock.interval_s is None or "row" not in whole.columns:
+        return np.full(rows.height, np.nan)
+    return _column(rows, "row") * capture.clock.interval_s
 
 
-def _column(capture: Capture, name: str) -> Floats:
-    import numpy as np
+def _column(rows: pl.DataFrame, name: str) -> Floats:
     import polars as pl
 
-    assert capture.frame is not None
-    values = capture.frame[name].cast(pl.Float64, strict=False).to_numpy()
+    values = rows[name].cast(pl.Float64, strict=False).to_numpy()
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def _gaps(t: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
-    import numpy as np
-
     if len(t) < 3:
         return t, lo, hi
     steps = np.diff(t)

@@ -109,6 +109,8 @@ def _by_device(frame: pl.DataFrame) -> list[tuple[int | None, pl.DataFrame]]:
     if "device" not in frame.columns:
         return [(None, frame)]
     keys = frame["device"].unique().sort().to_list()[:16]
+    if len(keys) == 1:
+        return [(keys[0], frame)]
     return [(k, frame.filter(frame["device"] == k if k is not None else frame["device"].is_null())) for k in keys]
 
 

@@ -62,11 +62,14 @@ def measured_interval(capture: Capture) -> float | None:
     frame = capture.frame
     if frame is None or frame.height < 2:
         return None
-    known = frame.filter(frame["t_s"].is_finite())
-    if known.height < 2:
+    row, t_s = frame["row"], frame["t_s"]
+    known = t_s.is_finite()
+    if not known.all(ignore_nulls=False):
+        row, t_s = row.filter(known), t_s.filter(known)
+    if len(t_s) < 2:
         return None
-    rows = int(known["row"].max()) - int(known["row"].min())  # type: ignore[arg-type]
-    span = float(known["t_s"].max()) - float(known["t_s"].min())  # type: ignore[arg-type]
+    rows = int(row.max()) - int(row.min())  # type: ignore[arg-type]
+    span = float(t_s.max()) - float(t_s.min())  # type: ignore[arg-type]
     return span / rows if rows > 0 and span > 0 else None
 
 

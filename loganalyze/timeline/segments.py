@@ -23,6 +23,7 @@ MAX_CUTS = 12
 HOUR_S = 3600.0
 # A pause of this many intervals, and of this many seconds, is no slow sample.
 GAP_INTERVALS, GAP_S = 20.0, 60.0
+SLICE = 1 << 18
 
 
 def split(capture: Capture) -> list[Capture]:
@@ -37,12 +38,24 @@ def split(capture: Capture) -> list[Capture]:
         return [capture]
     filled = _filled(times)
     tolerance = max(capture.clock.resolution_s or 0.0, 0.05)
-    back = np.flatnonzero(np.diff(filled) < -tolerance) + 1
+    back, longest = _steps(filled, tolerance)
     if len(back) > MAX_CUTS:
         return [_sorted(capture, filled, len(back))]
-    jumps = _gaps(filled, frame["row"].cast(float).to_numpy())
+    jumps = _gaps(filled, frame["row"].cast(float).to_numpy()) if longest > GAP_S else back[:0]
     cuts = sorted({int(i) for i in back} | {int(i) for i in jumps[:MAX_CUTS]})
     return _parts(capture, filled, cuts) if cuts else [capture]
+
+
+def _steps(times: Array, tolerance: float) -> tuple[Array, float]:
+    """Positions of stamps that lie before their forerunner, and the longest step; in slices, for captures are long."""
+    import numpy as np
+
+    found, longest = [], 0.0
+    for begin in range(0, len(times) - 1, SLICE):
+        step = np.diff(times[begin : begin + SLICE + 1])
+        found.append(np.flatnonzero(step < -tolerance) + begin + 1)
+        longest = max(longest, float(step.max()))
+    return np.concatenate(found), longest
 
 
 def _filled(times: Array) -> Array:
@@ -50,6 +63,8 @@ def _filled(times: Array) -> Array:
     import numpy as np
 
     known = np.isfinite(times)
+    if known.all():
+        return times
     index = np.where(known, np.arange(len(times)), -1)
     index = np.maximum.accumulate(index)
     index[index < 0] = int(np.argmax(known))

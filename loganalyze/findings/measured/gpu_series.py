@@ -99,7 +99,8 @@ def _merge(facts: GpuFacts, capture: Capture, run: Run) -> None:
     rows = rows_of(capture)
     if rows is None:
         return
-    parts = rows.partition_by("device", maintain_order=True) if "device" in rows.columns else [rows]
+    several = "device" in rows.columns and rows["device"].n_unique() > 1
+    parts = rows.partition_by("device", maintain_order=True) if several else [rows]
     for part in parts:
         index = part["device"][0] if "device" in part.columns else None
         card = next((c for c in facts.cards if c.index == index), None)
@@ -154,10 +155,8 @@ def _memory(card: Card, part: pl.DataFrame, alive: pl.DataFrame) -> None:
     card.base_mib = low if min(first, last) <= low + GROWN_MIB else min(first, last)
     card.grown_mib = card.peak_mib - card.base_mib
     if card.grown_mib > GROWN_MIB:
-        import polars as pl
-
-        grown = part.with_row_index("n").filter(pl.col("vram_used_mib") > card.base_mib + GROWN_MIB)
-        before = part.head(int(grown["n"][0]))
+        grown = part["vram_used_mib"] > card.base_mib + GROWN_MIB
+        before = part.head(grown.arg_max() or 0)
         card.util_before_pct = _quantile(before, "gpu_util_pct", 0.5) if before.height >= 2 else None
 
 
@@ -170,7 +169,8 @@ def _active(card: Card, part: pl.DataFrame, capture: Capture, run: Run) -> tuple
         import polars as pl
 
         level = card.base_mib + PLATEAU * (card.grown_mib or 0.0)
-        plateau = part.filter(pl.col("vram_used_mib") >= level)
+        figures = ("vram_used_mib", "mem_util_pct", "temp_c", "pcie_rx_mb_s", *_HELD, *_BUSY)
+        plateau = part.select(c for c in part.columns if c in figures).filter(pl.col("vram_used_mib") >= level)
         if plateau.height:
             return "plateau", plateau
     whole = run_span(run)
@@ -189,13 +189,18 @@ def _activity(card: Card, rows: pl.DataFrame, window: str) -> None:
     _throttle(card, rows)
 
 
+_HELD = ("throttle_thermal", "throttle_hw", "thermal_violation")
+_BUSY = ("gpu_util_pct", "throttle_power", "sm_mhz", "sm_max_mhz", "power_w", "power_limit_w")
+
+
 def _throttle(card: Card, rows: pl.DataFrame) -> None:
     import polars as pl
 
-    busy = rows.filter(pl.col("gpu_util_pct") >= 50) if "gpu_util_pct" in rows.columns else rows
+    busy = rows.select(c for c in rows.columns if c in _HELD or c in _BUSY)
+    busy = busy.filter(pl.col("gpu_util_pct") >= 50) if "gpu_util_pct" in rows.columns else busy
     if busy.height == 0:
         return
-    held = [c for c in ("throttle_thermal", "throttle_hw", "thermal_violation") if c in busy.columns]
+    held = [c for c in _HELD if c in busy.columns]
     if held and card.throttled_share is None:
         any_held = pl.any_horizontal([pl.col(c).fill_null(0) > 0 for c in held])
         card.throttled_share = float(busy.select(any_held.mean())[0, 0])

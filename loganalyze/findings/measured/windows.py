@@ -65,11 +65,11 @@ def between(capture: Capture, spans: list[Span], slack_s: float = 0.0) -> pl.Dat
 
 def rows_of(capture: Capture) -> pl.DataFrame | None:
     """All rows but the one that averages since boot."""
-    import polars as pl
-
     frame = capture.frame
     if frame is None or frame.height == 0:
         return None
     if capture.first_row_since_boot and "row" in frame.columns:
-        return frame.filter(pl.col("row") > 0)
+        since_boot = frame["row"] == 0
+        count = int(since_boot.sum())
+        return frame.slice(count) if since_boot.head(count).all() else frame.filter(~since_boot)
     return frame
