@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_lines import read
+from log_helpers import read_text
 
 from loganalyze.formats.command_flags import ALIASES, canonical, env_flag
 from loganalyze.formats.command_line import parse, split, strip_prompt
@@ -22,8 +23,9 @@ def setup_of(text: str) -> Setup:
 
 
 def one(text: str) -> Run:
-    (run,) = read(text).runs
-    return run
+    runs, _ = read_text(text)
+    assert len(runs) == 1
+    return runs[0]
 
 
 def test_traced_command() -> None:

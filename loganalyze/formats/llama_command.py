@@ -24,8 +24,7 @@ GRAMMARS = ("llama_command",)
 ALWAYS = True
 ENGINES = {"koboldcpp": "koboldcpp", "llama_cpp.server": "llama-cpp-python", "llamafile": "llamafile"}
 CONTINUES = ("\\", "`", "^")
-# Lines of a continued command that hold no option worth a literal are not seen; so many may be missing in a row.
-MAX_GAP = 4
+_CONTINUES = (b"\\", b"`", b"^")
 MAX_PARTS = 200
 
 
@@ -37,7 +36,6 @@ class Commands:
         self.loads = Loads.of(state)
         self._parts: list[str] = []
         self._first: Line | None = None
-        self._last = 0
         self._prompted = False
         self._run: Run | None = None
 
@@ -45,20 +43,24 @@ class Commands:
         text, self._prompted = strip_prompt(line.str)
         self._run, self._first = None, line
         self._take(text, line)
+        self._continue()
 
-    def command_part(self, fields: Fields, line: Line) -> None:
-        """A line of options: of the command above it, if that is still open."""
-        if not self._parts or not 0 < line.number - self._last <= MAX_GAP or len(self._parts) > MAX_PARTS:
-            self._parts = []
-            return
-        self._take(line.str.strip(), line, fresh=False)
+    def _continue(self) -> None:
+        """Take the lines that go on with a command whose last line says so, and read their options."""
+        scanner = self.state.scanner
+        while self._parts and scanner is not None and len(self._parts) < MAX_PARTS:
+            line = scanner.peek_raw()
+            if line is None or not _goes_on_with(line.text):
+                break
+            scanner.next_raw()
+            self._take(line.str.strip(), line, fresh=False)
+        self._parts = []
 
     def _take(self, text: str, line: Line, *, fresh: bool = True) -> None:
         stripped = text.rstrip()
         goes_on = stripped.endswith(CONTINUES)
         parts = [] if fresh else self._parts
         parts.append(stripped[:-1] if goes_on else stripped)
-        self._last = line.number
         command = parse(" ".join(parts), loose=self._prompted)
         self._parts = parts if goes_on else []
         if command is not None and self._first is not None:
@@ -78,6 +80,12 @@ class Commands:
             if before.setup.command is None and _says_only_its_command(after):
                 _fill(before, after)
                 runs.remove(after)
+
+
+def _goes_on_with(text: bytes) -> bool:
+    """Whether ``text`` can be the next line of a command: options, or anything that goes on itself."""
+    text = text.strip()
+    return text[:1] == b"-" or text[-1:] in _CONTINUES
 
 
 def record(state: LogState, command: Command, line: Line) -> None:
@@ -129,4 +137,4 @@ def handlers(state: LogState) -> dict[str, Handler]:
     """Handlers of grammar ``llama_command``."""
     commands = Commands(state)
     state.at_end(commands.finish)
-    return {"llama_command.command": commands.command, "llama_command.command_part": commands.command_part}
+    return {"llama_command.command": commands.command}

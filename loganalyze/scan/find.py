@@ -79,10 +79,24 @@ def _build(literals: tuple[bytes, ...], small: bool) -> Finder:
     return FastFinder(unique, ahocorasick_rs, small)
 
 
+def for_large(finder: Finder, sample: bytes) -> Finder:
+    """A quicker finder for the rest of a large text like ``sample``, with the same answers; most often ``finder`` itself."""
+    literals: list[bytes] = getattr(finder, "literals", [])
+    if len(literals) <= MAX_GROUPED:
+        return finder
+    try:
+        from loganalyze.scan.words import MIN_BYTES, WordFinder
+    except ImportError:
+        return finder
+    short = tuple(literal for literal in literals if len(literal) < MIN_BYTES)
+    return WordFinder(literals, finder.holds, sample, _build(short, small=False) if short else None)
+
+
 class FastFinder:
     """Aho-Corasick automata over groups of literals, or one over many."""
 
     def __init__(self, literals: list[bytes], library: Any, small: bool = False) -> None:
+        self.literals = literals
         self.in_json = _in_json(literals)
         one = len(literals) <= ONE_GROUP or len(literals) > MAX_GROUPED
         size = len(literals) if one else -(-len(literals) // -(-len(literals) // GROUP))
@@ -115,13 +129,13 @@ class PlainFinder:
     """``bytes.find`` for one literal after the other; each search goes on at the line behind a find."""
 
     def __init__(self, literals: list[bytes]) -> None:
-        self._literals = literals
+        self.literals = literals
         self.in_json = _in_json(literals)
 
     def starts(self, buffer: bytearray, view: memoryview, end: int) -> list[int]:
         """See ``Finder``."""
         starts: list[int] = []
-        for literal in self._literals:
+        for literal in self.literals:
             at = buffer.find(literal, 0, end)
             while at >= 0:
                 starts.append(at)
@@ -132,7 +146,7 @@ class PlainFinder:
 
     def holds(self, text: bytes) -> bool:
         """See ``Finder``."""
-        return any(literal in text for literal in self._literals)
+        return any(literal in text for literal in self.literals)
 
 
 def _in_json(literals: list[bytes]) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from loganalyze.scan.block_reader import BlockReader
 from loganalyze.scan.clean import pieces
-from loganalyze.scan.find import make_finder
+from loganalyze.scan.find import for_large, make_finder
 from loganalyze.scan.joiner import Joiner
 from loganalyze.scan.limits import LINE_BYTES
 from loganalyze.scan.line import Line
@@ -32,6 +32,9 @@ DENSE_STARTS = 256
 COUNT_BY_SPLITTING = sys.version_info < (3, 13)
 LONG_LINE_BYTES = 70
 SPLIT_BYTES = 2048
+# From here on numpy, which takes 0.1 s to import, pays for itself.
+LARGE_BYTES = 24 << 20
+LARGE_COUNT_BYTES = 1024
 _NBSP = (b"\xc2\xa0", b"\xe2\x80\xaf")
 
 
@@ -60,6 +63,8 @@ class Scanner:
         self._moved = False
         self._odd = True
         self._long_lines = COUNT_BY_SPLITTING and opened.head.count(_LF) * LONG_LINE_BYTES < len(opened.head)
+        self._count_large: Callable[[memoryview], int] | None = None
+        self._until_large = LARGE_BYTES
         self._cut_pieces = 0
         self._queue: deque[Line] = deque()
         self._lines = self._all() if self._every else self._candidates()
@@ -120,12 +125,26 @@ class Scanner:
         if self._nbsp:
             self._replace_blanks()
         if not self._every and self._finder is not None:
+            if self._until_large >= 0:
+                self._grow()
             self._starts = self._finder.starts(self._buffer, self._view, self._end)
             self._odd = len(self._starts) < DENSE_STARTS or self._end > LINE_BYTES or self._has_controls()
         return True
 
+    def _grow(self) -> None:
+        """Once so much was read that they earn back their start, take the finder and the counter for large texts."""
+        self._until_large -= self._end
+        if self._until_large < 0 and self._finder is not None:
+            found = for_large(self._finder, bytes(self._view[: self._end]))
+            if found is not self._finder:
+                from loganalyze.scan.words import count_lines
+
+                self._finder, self._count_large = found, count_lines
+
     def _count(self, start: int, end: int) -> int:
         """Line ends in a part of the block."""
+        if self._count_large is not None and end - start >= LARGE_COUNT_BYTES:
+            return self._count_large(self._view[start:end])
         if end - start < SPLIT_BYTES or not self._long_lines:
             return self._buffer.count(_LF, start, end)
         return len(BytesIO(self._view[start:end]).readlines()) - (self._buffer[end - 1] != _LF)

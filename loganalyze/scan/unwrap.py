@@ -253,8 +253,8 @@ class Unwrapper:
 
 
 def _without_fence(text: bytes) -> bytes:
-    """Backticks glued to the last word; a fence of its own and a pair of backticks in the line stay."""
+    """Backticks glued to the last word go; a fence of its own, a pair in the line and PowerShell's lone one stay."""
     bare = text.rstrip(b"`")
-    if not bare.strip() or (bare.count(b"`") % 2 and not text.endswith(b"```")):
+    if text.endswith(b" `") or not bare.strip() or (bare.count(b"`") % 2 and not text.endswith(b"```")):
         return text
     return bare

@@ -17,7 +17,7 @@ RULES: tuple[object, ...] = (
         'md_row',
         (b'|', ('model', 1), b'|', ('size', 2), ('size_unit', 3), b'|', ('params', 2), ('params_unit', 4), b'|', ('cells', 5)),
         (('model', 'model', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('params', 'params', 'float'), ('params_unit', 'params_unit', 'str'), ('cells', 'cells', 'str')),
-        (b'iB |',),
+        (b'KiB |', b'MiB |', b'GiB |', b'TiB |'),
         False,
         (),
         'b1065',

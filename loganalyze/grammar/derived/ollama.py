@@ -17,7 +17,7 @@ RULES: tuple[object, ...] = (
         'old_log',
         (5, 6, ('go_file', 7), b':', ('old_message', 8)),
         (('go_file', 'go_file', 'str'), ('old_message', 'old_message', 'str')),
-        (b'.go:',),
+        (b'.go:1', b'.go:2', b'.go:3', b'.go:4', b'.go:5', b'.go:6', b'.go:7', b'.go:8', b'.go:9'),
         False,
         (),
         None,

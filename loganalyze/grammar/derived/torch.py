@@ -97,7 +97,7 @@ RULES: tuple[object, ...] = (
         'device_map',
         (('map', 6),),
         (('map', 'map', 'str'),),
-        (b"'model.", b"{'':", b"'lm_head", b"'transformer."),
+        (b"'model.", b"{'': ", b"{'':0", b"'lm_head", b"'transformer."),
         False,
         (),
         None,
