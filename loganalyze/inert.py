@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from loganalyze.light import lazy_pattern
+
 # C0, DEL and C1 controls; soft hyphen; Arabic letter mark; zero-width and direction marks; line and paragraph
 # separators; embeddings, overrides and isolates; invisible operators; interlinear marks; the byte order mark;
 # surrogates (no encoding takes them); tag characters and the supplementary variation selectors.
-_UNSAFE = re.compile(
+_UNSAFE = lazy_pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}")
-_FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_MARKS = lazy_pattern("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}")
+_FORMULA = lazy_pattern(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def terminal(text: str) -> str:

@@ -16,17 +16,18 @@ from loganalyze.findings import signs
 from loganalyze.findings.answers import clear, finding, gib, gpu_line, of_event
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.light import lazy_pattern
 from loganalyze.model.records import Event, Finding
 
 CAUSE = "device_oom"
-_MEMORY = re.compile(
+_MEMORY = lazy_pattern(
     r"out of (?:device )?memory|outofdevicememory|outofmemory|insufficient memory|not enough (?:free )?(?:v?ram|memory)"
     r"|(?:unable|failed) to allocate|allocat\w+ failed|cudamalloc|hipmalloc|no available memory"
     r"|larger than the available|less than desired gpu memory|does not fit|can't allocate|requires more (?:system )?memory"
     r"|memory allocation of size",
     re.IGNORECASE,
 )
-_HOST = re.compile(r"system memory|ggml_aligned_malloc|\bCPU buffer|mmap failed|pinned", re.IGNORECASE)
+_HOST = lazy_pattern(r"system memory|ggml_aligned_malloc|\bCPU buffer|mmap failed|pinned", re.IGNORECASE)
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:

@@ -16,14 +16,15 @@ from loganalyze.findings.answers import cant_tell, clear, finding, gib, host_lin
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.record import KERNEL_LOG
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.light import lazy_pattern
 from loganalyze.model.records import Evidence, Finding
 
 CAUSE = "host_oom"
-_OURS = re.compile(
+_OURS = lazy_pattern(
     r"llama|ollama|python|vllm|sglang|kobold|lm.?studio|mlx|gguf|text-gen|tabby|server|main", re.IGNORECASE
 )
 
-_HOST_MEMORY = re.compile(r"system memory|ggml_aligned_malloc|\bCPU buffer|mmap failed", re.IGNORECASE)
+_HOST_MEMORY = lazy_pattern(r"system memory|ggml_aligned_malloc|\bCPU buffer|mmap failed", re.IGNORECASE)
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:

@@ -12,6 +12,7 @@ import re
 
 from loganalyze.formats import pairs
 from loganalyze.formats.base import LogState
+from loganalyze.light import lazy_pattern
 from loganalyze.model.records import Request, Run
 from loganalyze.scan.line import Line
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 NAME = "llama_bench"
 GRAMMARS = ("bench",)
 
-_TEST = re.compile(r"(pp|tg) ?(\d{1,9})(?:\+tg ?(\d{1,9}))?(?: @ d(\d{1,9}))?$")
-_RATE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(?: *(?:±|\u00c2±|\+-|Â±) *(\d{1,9}(?:\.\d{1,6})?))?$")
+_TEST = lazy_pattern(r"(pp|tg) ?(\d{1,9})(?:\+tg ?(\d{1,9}))?(?: @ d(\d{1,9}))?$")
+_RATE = lazy_pattern(r"(\d{1,9}(?:\.\d{1,6})?)(?: *(?:±|\u00c2±|\+-|Â±) *(\d{1,9}(?:\.\d{1,6})?))?$")
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _COLUMNS = {"threads": "n_threads", "ngl": "n_gpu_layers", "fa": "flash_attn"}
 # A pretty-printed record has about 45 lines; far more is no record.

@@ -7,10 +7,9 @@ one stream. The table's ``Output token throughput`` includes prompts, sums strea
 
 from __future__ import annotations
 
-import re
-
 from loganalyze.formats.base import LogState
 from loganalyze.formats.serving import fact
+from loganalyze.light import lazy_pattern
 from loganalyze.model.records import Request
 from loganalyze.scan.line import Line
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "clients"
 GRAMMARS = ("clients",)
-_NUMBER = re.compile(r'"(time_starttransfer|time_total)": ?(\d{1,9}(?:\.\d{1,9})?)')
+_NUMBER = lazy_pattern(r'"(time_starttransfer|time_total)": ?(\d{1,9}(?:\.\d{1,9})?)')
 # The first byte of an answer that does not stream comes with the last: closer than this share of the total is no TTFT.
 STREAM_SHARE = 0.98
 # Servers that send headers at once answer within this time whatever the prompt.

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from loganalyze.formats.command_flags import BARE, HIDDEN, OPTIONAL, PRIVATE, canonical, env_flag, is_secret, words
-from loganalyze.light import dataclass, field
+from loganalyze.light import dataclass, field, lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 MAX_COMMAND = 32_768  # the longest command line of Windows; a longer one is no command
 # Prompts of shells, xtrace, PowerShell, cmd, users' own ("user@host:~/dir$ ").
-_PROMPT = re.compile(
+_PROMPT = lazy_pattern(
     r"\s*(?:(?:PS\s+)?[A-Za-z]:\\[^>\n]{0,200}>\s*"
     r"|(?:\([\w.-]{1,60}\)\s*)?(?:PS\s+)?(?:[\w.-]{1,80}@[\w.-]{1,80}[^$#%>\n]{0,200}|~?[\w/.~-]{0,80})?\s?[$#%>❯➜]\s+"
     r"|\++\s+)"
 )
-_TOKEN = re.compile(r"""(?<!\S)\d?[<>]+&?\d?|(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
-_PART = re.compile(r""""((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\([ "'|&;<>$\\])|([^"'\\]+|\\)""")
-_QUOTED = re.compile(r"""["'\\]""")
-_ASSIGN = re.compile(r"(?:\$env:)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_LLAMA = re.compile(r"llama-(?!cpp)[a-z0-9-]+|(?:ik_)?llama-server[\w.-]*")
+_TOKEN = lazy_pattern(r"""(?<!\S)\d?[<>]+&?\d?|(?:\\[ "'|&;<>]|[^\s"'|&;<>]|"(?:[^"\\]|\\.)*"?|'[^']*'?)+|[|&;<>]+""")
+_PART = lazy_pattern(r""""((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\([ "'|&;<>$\\])|([^"'\\]+|\\)""")
+_QUOTED = lazy_pattern(r"""["'\\]""")
+_ASSIGN = lazy_pattern(r"(?:\$env:)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_LLAMA = lazy_pattern(r"llama-(?!cpp)[a-z0-9-]+|(?:ik_)?llama-server[\w.-]*")
 _OLD = frozenset(("main", "server", "perplexity", "batched-bench", "speculative", "llava-cli", "llama", "koboldcpp"))
 # Programs that start another one.
 _WRAPPERS = words(
     "sudo doas time nice ionice numactl taskset env nohup stdbuf exec bash sh zsh docker podman nerdctl python python3 "
     "py start cmd perf strace systemd-run chrt srun set export cd & mangohud prime-run setarch timeout unbuffer script"
 )
-_IMAGE = re.compile(r"\S*(?:llama[._-]?cpp|llama-server|koboldcpp)\S*(?::\S+)?$")
-_NUMBER = re.compile(r"-\d+(?:\.\d+)?$")
-_REDIRECT = re.compile(r"\d?[<>|&;]")
+_IMAGE = lazy_pattern(r"\S*(?:llama[._-]?cpp|llama-server|koboldcpp)\S*(?::\S+)?$")
+_NUMBER = lazy_pattern(r"-\d+(?:\.\d+)?$")
+_REDIRECT = lazy_pattern(r"\d?[<>|&;]")
 
 
 @dataclass(slots=True)

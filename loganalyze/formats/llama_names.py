@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_IN_FILE = re.compile(
+from loganalyze.light import lazy_pattern
+
+_IN_FILE = lazy_pattern(
     r"(?<![A-Za-z0-9])(I?Q\d(?:_[A-Z0-9]{1,4})*|TQ\d_\d|MXFP4(?:_MOE)?|NVFP4|BF16|FP?16|FP?32)(?![A-Za-z0-9])",
     re.IGNORECASE,
 )

@@ -7,13 +7,13 @@ JSON values. Both carry the same unrounded numbers.
 
 from __future__ import annotations
 
-import re
+from loganalyze.light import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PAIR = re.compile(r'([A-Za-z_]\w*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))')
+_PAIR = lazy_pattern(r'([A-Za-z_]\w*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))')
 _HEAD = frozenset({"level", "function", "line", "msg", "message"})
 # A JSON line of the server is below 1 KB but for the chat template; longer objects are something else.
 MAX_JSON_BYTES = 64 << 10

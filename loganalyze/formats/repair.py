@@ -5,14 +5,15 @@ Tried only on lines that hold a literal and match no rule.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-_MARKS = re.compile(rb"\*\*|__|~~|`+|</?(?:b|i|u|code|strong|em|mark|pre|span)>")
+from loganalyze.light import lazy_pattern
+
+_MARKS = lazy_pattern(rb"\*\*|__|~~|`+|</?(?:b|i|u|code|strong|em|mark|pre|span)>")
 _ENTITIES = ((b"&nbsp;", b" "), (b"&gt;", b">"), (b"&lt;", b"<"), (b"&quot;", b'"'), (b"&amp;", b"&"))
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\xaf", b"\xe3\x80\x80")
 # Where llama.cpp's own text begins behind the prefix of a program that wraps its output.
-_BEGIN = re.compile(
+_BEGIN = lazy_pattern(
     rb"[\]:>|-] {1,8}(?=(?:print_info: |load_tensors: |llm_load_|llama_[a-z_]{2,40}: |ggml_[a-z0-9_]{2,40}: "
     rb"|slot +[a-z_]{2,20}|srv +[a-z_]{2,20}|system_info: |(?:prompt eval|eval|total) time = ))"
 )

@@ -8,11 +8,10 @@ call. Facts: ``footprint_mib``, ``device_map``, ``host_share_pct``, ``alloc_retr
 
 from __future__ import annotations
 
-import re
-
 from loganalyze.formats import pairs
 from loganalyze.formats.base import LogState
 from loganalyze.formats.serving import fact
+from loganalyze.light import lazy_pattern
 from loganalyze.model.records import Device
 from loganalyze.scan.line import Line
 
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
 NAME = "transformers"
 GRAMMARS = ("torch",)
 
-_ENTRY = re.compile(
+_ENTRY = lazy_pattern(
     r"""['"]([A-Za-z_][\w.]*)['"]: ?(?:np\.float\d*\()?(?:tensor\()?(-?\d{1,15}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)"""
 )
-_PLACE = re.compile(r"'([A-Za-z0-9_.]*)': ?'?([a-z:0-9]+)'?")
+_PLACE = lazy_pattern(r"'([A-Za-z0-9_.]*)': ?'?([a-z:0-9]+)'?")
 # Clauses of the message since 2.1, in any order: who holds the card's memory.
 _SHARES = {
-    "process_mib": re.compile(r"this process has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use"),
-    "allocated_mib": re.compile(r"Of the allocated memory (\d+(?:\.\d+)?) ([A-Za-z]+) is allocated by PyTorch"),
-    "private_mib": re.compile(r"with (\d+(?:\.\d+)?) ([A-Za-z]+) allocated in private pools"),
-    "unallocated_mib": re.compile(r"(\d+(?:\.\d+)?) ([A-Za-z]+) is reserved by PyTorch but unallocated"),
+    "process_mib": lazy_pattern(r"this process has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use"),
+    "allocated_mib": lazy_pattern(r"Of the allocated memory (\d+(?:\.\d+)?) ([A-Za-z]+) is allocated by PyTorch"),
+    "private_mib": lazy_pattern(r"with (\d+(?:\.\d+)?) ([A-Za-z]+) allocated in private pools"),
+    "unallocated_mib": lazy_pattern(r"(\d+(?:\.\d+)?) ([A-Za-z]+) is reserved by PyTorch but unallocated"),
 }
-_OTHERS = re.compile(r"Process \d+ has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use")
+_OTHERS = lazy_pattern(r"Process \d+ has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use")
 SECONDS = ("seconds", "elapsed", "time", "duration", "latency")
 FIRST = ("ttft", "first_token")
 WRITTEN = ("new_tokens", "generated", "output_tokens", "completion_tokens", "n_tokens")

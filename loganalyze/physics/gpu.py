@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from loganalyze.light import lazy_pattern
 from loganalyze.physics.tables import Gpu, gpus
 
-_GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
-_NUMBER = re.compile(r"[a-z]*\d[a-z0-9]*")
-_BACKEND = re.compile(r"^(?:CUDA|ROCm|Vulkan|SYCL|Metal|MTL|HIP|OpenCL|CANN)\d*\s*[:(]?\s*", re.IGNORECASE)
-_CPU_NAME = re.compile(
+_GFX = lazy_pattern(r"\bgfx[0-9a-f]{3,5}\b")
+_NUMBER = lazy_pattern(r"[a-z]*\d[a-z0-9]*")
+_BACKEND = lazy_pattern(r"^(?:CUDA|ROCm|Vulkan|SYCL|Metal|MTL|HIP|OpenCL|CANN)\d*\s*[:(]?\s*", re.IGNORECASE)
+_CPU_NAME = lazy_pattern(
     r"\b(?:llvmpipe|swiftshader|lavapipe|Xeon|EPYC|Ryzen|Threadripper|Core\(?(?:TM)?\)?\s*i\d|Core Ultra)\b",
     re.IGNORECASE,
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from loganalyze.light import lazy_pattern
+
 BITS: dict[str, float] = {
     "F32": 32.0, "F16": 16.0, "BF16": 16.0, "FP16": 16.0, "FP32": 32.0, "FP8": 8.0, "INT8": 8.0, "W8A8": 8.0,
     "Q8_0": 8.5, "Q8": 8.5, "Q6_K": 6.56, "Q5_K_M": 5.66, "Q5_K_S": 5.52, "Q5_K": 5.66, "Q5_0": 5.5, "Q5_1": 6.0,
@@ -18,7 +20,9 @@ BITS: dict[str, float] = {
     "MXFP4": 4.5, "NVFP4": 4.5, "AWQ": 4.25, "GPTQ": 4.25, "NF4": 4.5, "BNB4": 4.5, "4BIT": 4.5, "8BIT": 8.5,
 }  # fmt: skip
 _NAMES = sorted(BITS, key=len, reverse=True)
-_QUANT = re.compile(r"(?<![A-Za-z0-9])(" + "|".join(re.escape(n) for n in _NAMES) + r")(?![A-Za-z0-9])", re.IGNORECASE)
+_QUANT = lazy_pattern(
+    r"(?<![A-Za-z0-9])(" + "|".join(re.escape(n) for n in _NAMES) + r")(?![A-Za-z0-9])", re.IGNORECASE
+)
 
 # Bytes a value of a KV cache takes, block scales included.
 KV_BYTES: dict[str, float] = {

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from loganalyze.files import base_name
-from loganalyze.light import dataclass
+from loganalyze.light import dataclass, lazy_pattern
 from loganalyze.physics.quants import KV_BYTES, bits_of
 
 MIB = 1024 * 1024
 
-_PARAMS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d{1,2})x)?(\d{1,4}(?:\.\d{1,2})?)\s?b(?![A-Za-z0-9])", re.IGNORECASE)
-_ACTIVE = re.compile(r"(?<![A-Za-z0-9.])A(\d{1,3}(?:\.\d{1,2})?)B(?![A-Za-z0-9])", re.IGNORECASE)
-_MILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})\s?M(?![A-Za-z0-9])", re.IGNORECASE)
+_PARAMS = lazy_pattern(r"(?<![A-Za-z0-9.])(?:(\d{1,2})x)?(\d{1,4}(?:\.\d{1,2})?)\s?b(?![A-Za-z0-9])", re.IGNORECASE)
+_ACTIVE = lazy_pattern(r"(?<![A-Za-z0-9.])A(\d{1,3}(?:\.\d{1,2})?)B(?![A-Za-z0-9])", re.IGNORECASE)
+_MILLIONS = lazy_pattern(r"(?<![A-Za-z0-9.])(\d{2,4})\s?M(?![A-Za-z0-9])", re.IGNORECASE)
 
 # Layers of common dense models by billions of parameters: 1B 16, 3B 28, 8B 32, 14B 48, 32B 64, 70B 80, 405B 126.
 _LAYERS = ((1.6, 20), (4.5, 30), (10.0, 33), (16.0, 44), (40.0, 60), (80.0, 80), (1e9, 100))
@@ -26,16 +26,16 @@ _MOE_LAYERS = ((25.0, 24), (60.0, 44), (150.0, 40), (400.0, 70), (1e9, 61))
 # Active share of the parameters of well-known mixtures whose names do not carry it: expert and shared parts as the
 # tables of their model cards give them (gpt-oss-20b reads 2.56 of 12.1 GB, 120b 3.53 of 63.4 GB).
 _KNOWN_ACTIVE = (
-    (re.compile(r"gpt-?oss[^/]{0,20}120b", re.IGNORECASE), 0.056),
-    (re.compile(r"gpt-?oss[^/]{0,20}20b", re.IGNORECASE), 0.21),
-    (re.compile(r"mixtral[^/]{0,12}8x22b", re.IGNORECASE), 0.28),
-    (re.compile(r"8x7b", re.IGNORECASE), 0.275),
-    (re.compile(r"deepseek[-_ ]?(?:v3|r1)(?!.{0,20}distill)", re.IGNORECASE), 0.055),
-    (re.compile(r"qwen3[^/]{0,12}235b", re.IGNORECASE), 0.094),
-    (re.compile(r"qwen3[^/]{0,12}30b", re.IGNORECASE), 0.108),
-    (re.compile(r"glm-?4\.[56]-?air", re.IGNORECASE), 0.115),
-    (re.compile(r"llama-?4-?scout", re.IGNORECASE), 0.156),
-    (re.compile(r"llama-?4-?maverick", re.IGNORECASE), 0.0425),
+    (lazy_pattern(r"gpt-?oss[^/]{0,20}120b", re.IGNORECASE), 0.056),
+    (lazy_pattern(r"gpt-?oss[^/]{0,20}20b", re.IGNORECASE), 0.21),
+    (lazy_pattern(r"mixtral[^/]{0,12}8x22b", re.IGNORECASE), 0.28),
+    (lazy_pattern(r"8x7b", re.IGNORECASE), 0.275),
+    (lazy_pattern(r"deepseek[-_ ]?(?:v3|r1)(?!.{0,20}distill)", re.IGNORECASE), 0.055),
+    (lazy_pattern(r"qwen3[^/]{0,12}235b", re.IGNORECASE), 0.094),
+    (lazy_pattern(r"qwen3[^/]{0,12}30b", re.IGNORECASE), 0.108),
+    (lazy_pattern(r"glm-?4\.[56]-?air", re.IGNORECASE), 0.115),
+    (lazy_pattern(r"llama-?4-?scout", re.IGNORECASE), 0.156),
+    (lazy_pattern(r"llama-?4-?maverick", re.IGNORECASE), 0.0425),
 )
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from loganalyze.inert import cell, terminal
+from loganalyze.light import lazy_pattern
 
 __all__ = ["ascii_only", "cell", "code", "fenced", "lines", "markdown", "terminal"]
 
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~]|(?<![^ ])#|&|<|>")
-_LINKED = re.compile(r"[@$]|:/|www\.|#\d|GH-\d|![\[(]", re.IGNORECASE)
+_MARKDOWN = lazy_pattern(r"[\\`*_\[\]|~]|(?<![^ ])#|&|<|>")
+_LINKED = lazy_pattern(r"[@$]|:/|www\.|#\d|GH-\d|![\[(]", re.IGNORECASE)
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_RUNS_OF_TICKS = re.compile(r"`+")
+_RUNS_OF_TICKS = lazy_pattern(r"`+")
 
 
 def lines(text: str) -> list[str]:

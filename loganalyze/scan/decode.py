@@ -8,8 +8,8 @@ the result does not depend on how the bytes arrive.
 from __future__ import annotations
 
 import codecs
-import re
 
+from loganalyze.light import lazy_pattern
 from loganalyze.scan.limits import WINDOW_BYTES
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ _BOMS = {b"\xff\xfe": _LE, b"\xfe\xff": _BE}
 _NEWLINE = {_LE: b"\n\0", _BE: b"\0\n"}
 # After a line end, two bytes that are text in ASCII and one (rare) character in UTF-16.
 _SUSPECT = {
-    _LE: re.compile(rb"\n\x00(?=[\t\r\n\x20-\x7e][\t\r\n\x20-\x7e])"),
-    _BE: re.compile(rb"\x00\n(?=[\t\r\n\x20-\x7e][\t\r\n\x20-\x7e])"),
+    _LE: lazy_pattern(rb"\n\x00(?=[\t\r\n\x20-\x7e][\t\r\n\x20-\x7e])"),
+    _BE: lazy_pattern(rb"\x00\n(?=[\t\r\n\x20-\x7e][\t\r\n\x20-\x7e])"),
 }
 _ASCII = bytes([9, 10, 13, *range(32, 127)])
 

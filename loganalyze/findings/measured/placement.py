@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from loganalyze.findings.measured import command
-from loganalyze.light import dataclass, field
+from loganalyze.light import dataclass, field, lazy_pattern
 from loganalyze.model.records import Buffer, Device, Event, Evidence, Run
 from loganalyze.physics.gpu import is_software
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     Where = Literal["device", "split", "host", "unknown"]
 
-_HOST = re.compile(r"^(?:CPU|AMX|BLAS|Host|HBM|KleidiAI|.*_Host\b|.*_Mapped$)", re.IGNORECASE)
-_DEVICE_MAPPED = re.compile(r"^(?:Metal|MTL)", re.IGNORECASE)
-_COPY = re.compile(r"^CPU_(?:REPACK|AARCH64|KLEIDIAI)", re.IGNORECASE)
+_HOST = lazy_pattern(r"^(?:CPU|AMX|BLAS|Host|HBM|KleidiAI|.*_Host\b|.*_Mapped$)", re.IGNORECASE)
+_DEVICE_MAPPED = lazy_pattern(r"^(?:Metal|MTL)", re.IGNORECASE)
+_COPY = lazy_pattern(r"^CPU_(?:REPACK|AARCH64|KLEIDIAI)", re.IGNORECASE)
 _GPU_BACKENDS = ("cuda", "rocm", "hip", "vulkan", "metal", "mtl", "sycl", "opencl", "cann", "musa", "mlx")
 
 
