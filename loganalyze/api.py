@@ -95,18 +95,55 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
         from loganalyze.formats.capture_reader import read_captures, sniff
 
         if wanted is not None or sniff(opened.head, source.path) is not None:
-            return [], read_captures(opened)
+            captures = read_captures(opened)
+            return (_log_beside(opened) if wanted is None else []), captures
     from loganalyze.formats.log_reader import read_log
 
     runs = read_log(opened, source)
     if source.format is None and source.lines and not any(run.requests or run.events for run in runs):
         return _as_document(opened) or _by_words(opened) or runs, []
-    return runs, []
+    return runs, _captures_within(opened) if wanted is None and any(run.requests for run in runs) else []
+
+
+MIN_BESIDE = 3
+"""Lines with figures that a text of captures must hold beside them before it is read as a log, too."""
+PASTED = (b"| NVIDIA-SMI ", b"procs ---", b"               total        used        free")
+"""What captures that people paste below a log begin with."""
+
+
+def _log_beside(opened: Any) -> list[Run]:
+    """Requests in a text that is mostly captures: a post with a table and the timings below it."""
+    source: Source = opened.source
+    if source.unmatched < MIN_BESIDE or not opened.whole:
+        return []
+    from loganalyze.formats.log_reader import read_log
+    from loganalyze.scan import open_source
+
+    with open_source(opened.head, source.path) as fresh:
+        runs = [run for run in read_log(fresh, fresh.source) if run.requests]
+    for run in runs:
+        run.source = source
+    if runs:
+        read = min(source.unmatched, fresh.source.matched)
+        source.matched, source.unmatched = source.matched + read, source.unmatched - read
+        source.unread = [line for line in source.unread if line in fresh.source.unread]
+    return runs
+
+
+def _captures_within(opened: Any) -> list[Capture]:
+    """Captures in a log that is still at hand whole."""
+    if not opened.whole or not any(mark in opened.head for mark in PASTED):
+        return []
+    from loganalyze.formats.capture_reader import embedded
+    from loganalyze.scan import all_lines, open_source
+
+    with open_source(opened.head, opened.source.path) as fresh:
+        return embedded(all_lines(fresh), opened.source)
 
 
 def _as_document(opened: Any) -> list[Run]:
-    """A response saved over several lines. Larger documents than what is still at hand are no single response."""
-    if not opened.whole or opened.head.lstrip()[:1] not in (b"{", b"["):
+    """Responses saved over several lines, also behind a prompt or other text. Only what is still at hand is looked at."""
+    if not opened.whole or b"{" not in opened.head:
         return []
     from loganalyze.formats.responses import read_document
 

@@ -93,6 +93,11 @@ def tps(rate: float) -> str:
     return f"{rate:.0f} t/s" if rate >= 100 else f"{rate:.3g} t/s"
 
 
+def many(number: float) -> str:
+    """A mean number of things: whole where it is whole or large."""
+    return f"{number:,.0f}" if number >= 10 or abs(number - round(number)) < 0.05 else f"{number:.1f}"
+
+
 def span_s(seconds: float) -> str:
     """A duration with about three figures."""
     if seconds < 1:

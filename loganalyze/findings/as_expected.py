@@ -26,7 +26,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     """Clear when the run is shown to be healthy."""
     reason = _reason(facts, limits)
     if reason is None:
-        return cant_tell(CAUSE, _lacking(facts), record.load(facts) if facts.gpu else record.gpu(facts))
+        return cant_tell(CAUSE, _lacking(facts, limits), _decides(facts, limits))
     text, confidence = reason
     evidence = eval_line(facts.timing.slow_write) + prompt_line(facts.timing.slow_read) + facts.place.proofs[:1]
     return clear(CAUSE, text, value=facts.decode_ratio, unit="ratio" if facts.decode_ratio is not None else None,
@@ -64,6 +64,8 @@ def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[s
     if not on_card and rate < limits.writing_fast_tps:
         return None
     sure = facts.place.weights == "device" or signs.gpu_idle(facts, limits) is False
+    if ratio < limits.decode_abnormal_ratio:
+        return text + ", which only old builds or slow hosts explain", "medium" if signs.old_build(facts) else "low"
     return text + ", inside the band of older builds and fixed costs", "high" if sure and ratio >= 0.6 else "medium"
 
 
@@ -105,14 +107,33 @@ def _few_tokens(facts: Facts, limits: Thresholds) -> tuple[str, Confidence] | No
 
 
 def _doubtful(facts: Facts) -> bool:
-    """Some layers asked for, and no line says whether these are all."""
-    place = facts.place
-    return place.weights == "unknown" and place.asked is not None and place.asked > 0
+    """Some layers asked for, and neither a line nor the size of the model says whether these are all."""
+    place, weights = facts.place, facts.expected.weights
+    if place.weights != "unknown" or place.asked is None or place.asked <= 0:
+        return False
+    return weights is None or facts.expected.bound or place.asked <= weights.layers
 
 
-def _lacking(facts: Facts) -> str:
+def _crawls(facts: Facts, limits: Thresholds) -> bool:
+    """Slower than any memory explains in models of common size."""
+    rate = facts.writing_tps
+    return rate is not None and rate < limits.cpu_doubt_tps and facts.timing.streams_max == 1
+
+
+def _lacking(facts: Facts, limits: Thresholds) -> str:
     if facts.writing_tps is None:
         return "no writing rate"
     if facts.decode_ratio is not None and facts.decode_ratio < 1:
         return f"writing is at {facts.decode_ratio * 100:.0f} % of what this card should give"
+    if _crawls(facts, limits):
+        return (
+            "nothing recorded shows why: so slow a rate makes one think of swap, of a disk, or of far too many threads"
+        )
     return "neither the load lines nor a capture tell what this machine should give"
+
+
+def _decides(facts: Facts, limits: Thresholds) -> str:
+    """The command whose output would settle it."""
+    if _crawls(facts, limits) and facts.host is None:
+        return record.memory(facts)
+    return record.deciding(facts)

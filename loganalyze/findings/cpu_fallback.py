@@ -25,11 +25,15 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if place.by_choice:
         return clear(CAUSE, f"the CPU by choice ({place.by_choice})")
     if place.ignored is not None and place.weights != "device" and (place.layers_on_gpu or 0) == 0:
-        meant = place.asked not in (None, 0) or place.gpu_seen is not None or _asked_in(place.ignored.text)
+        left_out = facts.event("gpu_unsupported")
+        named = place.asked not in (None, 0) or place.gpu_seen is not None or _asked_in(place.ignored.text)
+        meant = named or left_out is not None
         if meant or facts.llama_like:
             return finding(
-                CAUSE, "critical" if meant else "warning", "no GPU is used: the program found none or was built without",
-                evidence=[of_event(place.ignored), *eval_line(facts.timing.slow_write)], confidence="high",
+                CAUSE, "critical" if meant else "warning", "no GPU is used: the one that is there was left out"
+                if left_out else "no GPU is used: the program found none or was built without",
+                evidence=[*([of_event(left_out)] if left_out else []), of_event(place.ignored),
+                          *eval_line(facts.timing.slow_write)], confidence="high" if named else "medium",
                 explains_s=_lost(facts), gain=_gain(facts),
             )  # fmt: skip
     if facts.run.backend == "CPU" and place.weights == "unknown" and place.asked not in (None, 0):

@@ -32,7 +32,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if ratio is None or expected is None:
         if _felt(facts, limits, rate):
             return _unproven(facts, limits, rate)
-        return cant_tell(CAUSE, "the card or the model size is unknown: no expected rate", record.gpu(facts))
+        return cant_tell(CAUSE, "the card or the model size is unknown: no expected rate", record.deciding(facts))
     own = facts.expected.base_write_tps is not None
     healthy = limits.baseline_healthy_ratio if own else limits.decode_healthy_ratio
     of = "of your own runs" if own else "expected of this card and model"
@@ -58,7 +58,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
 def _felt(facts: Facts, limits: Thresholds, rate: float) -> bool:
     """Most of the time goes into writing that is slower than reading along, yet not as slow as from swap or disk."""
     share, ms = facts.timing.writing.share, facts.timing.writing.ms
-    dominates = share is None or share >= limits.half_share
+    dominates = (share is None or share >= limits.half_share) and not facts.benchmark
     return dominates and (ms or 0.0) >= 5000 and limits.cpu_doubt_tps <= rate < limits.writing_slow_tps
 
 
@@ -68,5 +68,5 @@ def _unproven(facts: Facts, limits: Thresholds, rate: float) -> Finding:
         CAUSE, "critical", f"writing at {tps(rate)} is slower than a person reads; what this machine should give is not "
         "known", value=rate, unit="tps", threshold=limits.writing_slow_tps, confidence="low",
         explains_s=(facts.timing.writing.ms or 0.0) / 1000 * (1 - rate / limits.writing_slow_tps),
-        evidence=eval_line(facts.timing.slow_write), record=record.gpu(facts),
+        evidence=eval_line(facts.timing.slow_write), record=record.deciding(facts),
     )  # fmt: skip

@@ -76,6 +76,11 @@ class Facts:
         return any(word in self.engine for word in RESERVING)
 
     @property
+    def benchmark(self) -> bool:
+        """True for a tool that sets prompts and answers itself: how the time is shared says nothing, rates do."""
+        return self.run.facts.get("benchmark") is True
+
+    @property
     def writing_tps(self) -> float | None:
         """Writing rate of a request on its own; of all requests where none ran alone."""
         return self.timing.alone_tps if self.timing.alone_tps is not None else self.timing.writing.tps

@@ -23,8 +23,9 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     preempted = facts.events.get("preempted", [])
     count = sum(_count(e) for e in preempted)
     if count >= limits.preempted_min:
+        whose = "1 request was" if count == 1 else f"{count} requests were"
         return finding(
-            CAUSE, "critical", f"{count} requests were preempted for lack of KV cache: their prompts are read again",
+            CAUSE, "critical", f"{whose} preempted for lack of KV cache: their prompts are read again",
             value=float(count), unit="requests", threshold=float(limits.preempted_min), confidence="high",
             evidence=[of_event(e) for e in preempted[:3]], explains_s=_half(facts),
         )  # fmt: skip

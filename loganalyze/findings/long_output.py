@@ -26,7 +26,12 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         return clear(CAUSE, "no writing time")
     seconds = ms / 1000
     dominates = share is None or share >= limits.half_share
-    long = seconds >= limits.writing_long_s and tokens >= limits.writing_long_tokens and not facts.changes
+    long = (
+        not facts.benchmark
+        and seconds >= limits.writing_long_s
+        and tokens >= limits.writing_long_tokens
+        and not facts.changes
+    )
     slow = rate < limits.writing_slow_tps and signs.proven_fast(facts, limits) is True and seconds >= 5
     text = f"writing {tokens:,} tokens takes {span_s(seconds)} at {tps(rate)}"
     if not dominates or not (long or slow):

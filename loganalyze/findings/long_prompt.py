@@ -31,7 +31,10 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     what = f"{tokens:,} tokens" if tokens is not None else "the prompt"
     text = f"reading {what} takes {span_s(first)}, {share * 100:.0f} % of request time"
     if reading_signs.unfinished(facts):
-        text = f"{span_s(first)} went into {what} of a prompt that was still being read when the log ends"
+        read = f"{what} of " if tokens is not None else ""
+        text = f"{span_s(first)} went into {read}a prompt that was still being read when the log ends"
+        if not reading_signs.still_reading(facts):
+            text = f"reading {what} takes {span_s(first)}; the log does not say how long writing took"
     if not reading_signs.felt(facts, limits, threshold):
         return clear(CAUSE, text, value=first, unit="s", threshold=threshold)
     return finding(

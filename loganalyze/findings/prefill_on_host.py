@@ -44,7 +44,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         )
     first = reading_signs.first_token_s(facts) or 0.0
     share = facts.timing.reading.share or 0.0
-    felt = share >= limits.half_share / 2 and first >= limits.ttft_long_unproven_s / 2
+    felt = facts.benchmark or (share >= limits.half_share / 2 and first >= limits.ttft_long_unproven_s / 2)
     return finding(
         CAUSE, "critical" if felt else "warning",
         f"reading is only {ratio:.1f} times as fast as writing: prompts are not computed on the card", value=ratio,

@@ -38,8 +38,16 @@ def first_token_s(facts: Facts) -> float | None:
     return None if ms is None else ms / 1000
 
 
+def still_reading(facts: Facts) -> bool:
+    """Progress lines show that the prompt was not done; an excerpt without the writing line shows nothing."""
+    last = [r.samples[-1].progress for r in facts.timing.requests if r.samples and r.samples[-1].half == "reading"]
+    return any(progress is not None and progress < 1 for progress in last)
+
+
 def felt(facts: Facts, limits: Thresholds, seconds: float) -> bool:
-    """Reading dominates and the first token is later than ``seconds``."""
+    """Reading dominates and the first token is later than ``seconds``. Benchmarks choose their prompts themselves."""
+    if facts.benchmark:
+        return False
     first = first_token_s(facts)
     return dominates(facts, limits) and first is not None and first >= seconds
 
@@ -56,7 +64,9 @@ def rate_normal(facts: Facts, limits: Thresholds) -> bool | None:
         return True
     if facts.timing.ratio is not None and facts.place.weights != "host":
         if facts.timing.ratio * facts.expected.accepted >= 2 * limits.ratio_low:
-            return True
+            # Beside slow writing the ratio shows only that both halves may be slow.
+            slow = facts.place.weights != "device" and (facts.writing_tps or 0.0) < limits.writing_steady_tps
+            return None if slow else True
         return None if facts.timing.ratio >= limits.ratio_low else False
     return None
 

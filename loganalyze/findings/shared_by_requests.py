@@ -10,7 +10,7 @@ Known false positives: start times laid out from durations (left out), requests 
 from __future__ import annotations
 
 from loganalyze.findings import signs
-from loganalyze.findings.answers import clear, eval_line, finding, tps
+from loganalyze.findings.answers import clear, eval_line, finding, many, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Finding
@@ -33,7 +33,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     felt = rate < limits.writing_steady_tps or (seconds >= limits.writing_long_s and bool(facts.changes))
     together = f"{tps(rate)} each, {tps(rate * streams)} together"
     return finding(
-        CAUSE, "critical" if felt and card_fast else "warning", f"{streams:.1f} requests share the card: {together}",
+        CAUSE, "critical" if felt and card_fast else "warning", f"{many(streams)} requests share the card: {together}",
         value=streams, unit="requests", threshold=limits.streams_shared, evidence=eval_line(facts.timing.slow_write),
         explains_s=(facts.timing.writing.ms or 0.0) / 1000 * (1 - 1 / streams) if felt and card_fast else None,
         confidence="medium",

@@ -46,6 +46,19 @@ def card_full(facts: Facts, limits: Thresholds) -> bool | None:
     return None if pct is None else pct >= limits.vram_full_pct
 
 
+OLD_BUILD = {"sycl": 3500, "vulkan": 3500, "rocm": 2500, "": 2000}
+"""Builds before which a backend reached about half of what it does since: CUDA and the rest to January 2024."""
+
+
+def old_build(facts: Facts) -> bool:
+    """True for a llama.cpp of the time when half of today's rate was normal."""
+    version = facts.run.version or ""
+    if not version.startswith("b") or not version[1:].isdigit():
+        return False
+    backend = (facts.run.backend or "").lower()
+    return int(version[1:]) < next((n for name, n in OLD_BUILD.items() if name and name in backend), OLD_BUILD[""])
+
+
 def abnormal(facts: Facts, limits: Thresholds) -> bool | None:
     """Writing is far below what is expected: of the user's own runs, else of the prediction and its band."""
     ratio = facts.decode_ratio
@@ -55,7 +68,8 @@ def abnormal(facts: Facts, limits: Thresholds) -> bool | None:
         return ratio < limits.baseline_abnormal_ratio
     low, rate = facts.decode_low, facts.writing_tps
     below_band = low is None or rate is None or rate * max(1.0, facts.timing.streams or 1.0) < low
-    return ratio < limits.decode_abnormal_ratio and below_band
+    limit = limits.decode_abnormal_ratio * (0.5 if old_build(facts) else 1.0)
+    return ratio < limit and (below_band or old_build(facts))
 
 
 def proven_fast(facts: Facts, limits: Thresholds) -> bool | None:

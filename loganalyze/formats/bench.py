@@ -69,6 +69,7 @@ class _Bench:
             self.key = key
         run = state.run
         run.engine = run.engine or "llama.cpp"
+        run.facts["benchmark"] = True
         if run not in self.table:
             self.table.append(run)
         state.dialect(NAME)

@@ -69,6 +69,11 @@ class Buffers:
         elif backend is None and kind == "model" and run.backend is None:
             run.backend = "CPU"
 
+    def on_unnamed_buffer(self, fields: Fields, line: Line) -> None:
+        """The buffer of a device whose type has no name yet: host buffers have one."""
+        device = next((d.id for d in self.state.run.devices if d.id), None)
+        self.loads.buffer(device or self.state.run.backend or "GPU", "model", fields["mib"], line)
+
     # ---- to b1842
 
     def on_mem_required(self, fields: Fields, line: Line) -> None:

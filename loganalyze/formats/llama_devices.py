@@ -206,7 +206,7 @@ class Devices:
 
     def on_sycl_device(self, fields: Fields, line: Line) -> None:
         device = self.find(line, "SYCL", f"SYCL{fields['index']}", fields["sycl_name"])
-        device.total_mib = float(fields["total_m"])
+        device.total_mib = float(fields["total_m"]) if "total_m" in fields else fields["total_bytes"] / 2**20
 
     def on_sycl_found(self, fields: Fields, line: Line) -> None:
         if fields["count"]:

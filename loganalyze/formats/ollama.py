@@ -4,7 +4,8 @@ The engine's own lines (llama.cpp's, raw) stand between its ``time=... level=...
 formats; here is only what Ollama itself says: where the layers went, which card, what did not fit, how long a request
 took. Since the Go runner (0.4) its prompt count holds cached tokens while the time does not, so an impossible prompt
 rate is dropped. Sizes in the log are binary, in ``ollama ps`` decimal. Durations are Go's.
-Facts: ``http_max_s``, ``http_count``; events: host_weights, no_gpu, alloc_failed, evicted, truncated, error.
+Facts: ``http_max_s``, ``http_count``; events: host_weights, no_gpu,
+``gpu_unsupported`` (a card was seen and left out), alloc_failed, evicted, truncated, error.
 """
 
 from __future__ import annotations
@@ -40,12 +41,27 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("not enough vram available, falling back to CPU only", "no_gpu"),
     ("GPU not available, falling back to CPU", "no_gpu"),
     ("no compatible GPUs were discovered", "no_gpu"),
+    ("amdgpu is not supported", "gpu_unsupported"),
+    ("amdgpu too old", "gpu_unsupported"),
+    ("amdgpu devices detected but permission problems", "gpu_unsupported"),
+    ("unsupported Radeon iGPU detected", "gpu_unsupported"),
+    ("old CUDA driver detected", "gpu_unsupported"),
+    ("failure during GPU discovery", "gpu_unsupported"),
+    ("filtering device which didn't fully initialize", "gpu_unsupported"),
     ("truncating input prompt", "truncated"),
     ("disabling mmap for llama-server load due to host memory pressure", "mmap_off"),
     ("llama runner process no longer running", "error"),
     ("llama-server process no longer running", "error"),
-    ("llama-server terminated", "error"),
 )
+# Messages that carry the reason why the runner ended as their error.
+ENDED = (
+    "error loading llama server",
+    "llama runner terminated",
+    "llama-server terminated",
+    "Load failed",
+    "do load request",
+)
+OUT_OF_MEMORY = ("out of memory", "cudaMalloc failed", "failed to allocate", "unable to allocate", "OutOfDeviceMemory")
 
 
 class _Ollama:
@@ -67,6 +83,8 @@ class _Ollama:
             "offload",
         ):
             self.offload(told, line)
+        elif message == "offload to cpu":
+            self.state.event("no_gpu", line)
         elif message == "inference compute":
             self.device(told, line)
         elif message in ("model weights", "kv cache", "compute graph"):
@@ -88,8 +106,16 @@ class _Ollama:
             if parsed is not None:
                 record(self.state, parsed, line)
 
+    def wrapped(self, fields: Fields, line: Line) -> None:
+        """The tail of an offload line that was wrapped by hand."""
+        self.state.run.engine = self.state.run.engine or NAME
+        self.offload(pairs.equal_pairs(fields["tail"]), line)
+
     def offload(self, told: dict[str, str], line: Line) -> None:
         run = self.state.run
+        if told.get("library", "").lower() == "cpu":
+            self.state.event("no_gpu", line)
+            return
         on_gpu = pairs.integer(told.get("layers.offload", told.get("layers.real")))
         total = pairs.integer(told.get("layers.model"))
         if on_gpu is not None and total is not None:
@@ -133,7 +159,23 @@ class _Ollama:
         run = self.state.run
         run.memory.append(Buffer(device, kinds[message], size, self.state.source.path, line.number))
 
+    def ended(self, reason: str, line: Line) -> None:
+        """What ended the runner, in the words that Ollama passes on."""
+        if "signal: killed" in reason:
+            self.state.event("killed", line, signal="KILL")
+        elif any(words in reason for words in OUT_OF_MEMORY):
+            self.state.event("alloc_failed", line, recovered=False, host="system memory" in reason)
+        else:
+            self.state.event("error", line, reason=reason)
+
+    def failed(self, fields: Fields, line: Line) -> None:
+        self.state.run.engine = self.state.run.engine or NAME
+        self.ended(fields["ended_by"], line)
+
     def trouble(self, message: str, told: dict[str, str], line: Line) -> None:
+        if message.startswith(ENDED):
+            self.ended(told.get("error", "").strip('"').replace('\\"', '"') or message, line)
+            return
         for text, kind in MESSAGES:
             if message.startswith(text):
                 data: dict[str, Any] = {"recovered": False} if kind == "alloc_failed" else {}
@@ -151,9 +193,11 @@ class _Ollama:
     def gin(self, fields: Fields, line: Line) -> None:
         seconds = pairs.duration_s(fields["duration"])
         path = fields["path"].strip('"')
+        run = self.state.run
+        if path.startswith("/api/"):
+            run.engine = run.engine or NAME
         if fields["method"] != "POST" or not path.startswith(("/api/generate", "/api/chat", "/v1/")) or seconds is None:
             return
-        run = self.state.run
         run.engine = run.engine or NAME
         run.facts["http_count"] = run.facts.get("http_count", 0) + 1
         if seconds > run.facts.get("http_max_s", -1.0):
@@ -184,6 +228,9 @@ class _Ollama:
             run.fact_lines["load_ms"] = line.number
 
     def prompt_count(self, fields: Fields, line: Line) -> None:
+        if self.block is not None and (self.block.prompt_tokens is not None or self.block.output_tokens is not None):
+            # Excerpts leave lines out: a second count begins another block.
+            self.block = None
         self.request(line).prompt_tokens = fields["prompt_tokens"]
 
     def prompt_duration(self, fields: Fields, line: Line) -> None:
@@ -264,6 +311,8 @@ def handlers(state: LogState) -> dict[str, Handler]:
     reader = _Ollama(state)
     names = {
         "slog": reader.slog,
+        "wrapped": reader.wrapped,
+        "failed": reader.failed,
         "old_log": reader.old_log,
         "gin": reader.gin,
         "total_duration": reader.total,

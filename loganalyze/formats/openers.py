@@ -39,12 +39,20 @@ class _Reader:
         self.open.complete = False
 
     def lms_progress(self, fields: Fields, line: Line) -> None:
-        if self.open is None:
+        share = fields["progress_pct"] / 100
+        before = self.open.samples[-1].progress if self.open is not None and self.open.samples else None
+        if self.open is None or (before is not None and share < before):
             self.lms_start(fields, line)
-        if self.open is not None:
-            share = fields["progress_pct"] / 100
-            path = self.state.source.path
-            self.open.samples.append(RateSample("reading", line.t_s, None, None, None, share, path, line.number))
+        request, path = self.open, self.state.source.path
+        if request is None:
+            return
+        request.samples.append(RateSample("reading", line.t_s, None, None, None, share, path, line.number))
+        if line.t_s is not None and request.start_s is not None and line.t_s > request.start_s:
+            # The prompt's time so far; the last progress line completes it.
+            request.prompt_ms = (line.t_s - request.start_s) * 1000
+            request.lines["prompt"] = line.number
+            if share >= 1:
+                request.ttft_ms = request.prompt_ms
 
     def lms_packet(self, _fields: Fields, line: Line) -> None:
         request = self.open
@@ -59,6 +67,8 @@ class _Reader:
         request.end_s = line.t_s
         if line.t_s is not None and request.start_s is not None:
             request.total_ms = (line.t_s - request.start_s) * 1000
+            if request.prompt_ms is not None and request.total_ms > request.prompt_ms:
+                request.eval_ms = request.total_ms - request.prompt_ms
 
     def lms_footer(self, fields: Fields, line: Line) -> None:
         request = self.start("lm studio", line)

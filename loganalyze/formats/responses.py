@@ -175,11 +175,13 @@ def handlers(state: LogState) -> dict[str, Handler]:
 
 
 def read_document(text: bytes, source: Source) -> list[Run]:
-    """Runs in a whole JSON document (one response or a list of them); none when it tells no figures."""
+    """Runs in a JSON document (one response or a list of them), whole or in pieces between other lines."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        return []
+        from loganalyze.formats.response_pieces import pieces
+
+        content = list(pieces(text.decode("utf-8", "replace")))
     state = LogState(source)
     reader = _Reader(state)
     line = Line(1, b"")

@@ -29,6 +29,9 @@ def _owners(capture: Capture, runs: list[Run]) -> list[Run]:
     if capture.kind == "time":
         return [_timed_run(capture, runs)]
     span = _span(capture)
+    if len(runs) == 1 and runs[0].source is not None and runs[0].source is capture.source:
+        # Pasted into one text: its clock, if any, says less than that.
+        return runs
     if len(runs) == 1:
         mine = span_of(runs[0])
         if span is not None and mine is not None and not _overlap(span, mine):

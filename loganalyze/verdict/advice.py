@@ -108,6 +108,17 @@ def _fits(facts: Facts) -> bool:
 
 
 def _fallback(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if facts.event("gpu_unsupported") is not None and "ollama" in facts.engine:
+        return (
+            "Do what Ollama's line about the GPU asks for (update the driver and Ollama; for AMD HSA_OVERRIDE_GFX_VERSION), "
+            "then check with 'ollama ps' that it says GPU."
+        )
+    if facts.place.ignored is not None and "ollama" in facts.engine:
+        return "Update the GPU driver and restart Ollama; its log must then name the card behind 'inference compute'."
+    offered = facts.place.layers_on_gpu == 0 and facts.llama_like and "ollama" not in facts.engine
+    if offered and facts.place.ignored is None:
+        # The line about layers is printed only where a device can take them.
+        return f"Set {_words(facts).all_layers}: the program sees a GPU and keeps all layers off it."
     if facts.place.ignored is not None or facts.run.backend == "CPU":
         return "Install a build with support for your GPU (llama.cpp --list-devices must name it); check the driver."
     if "ollama" in facts.engine:
@@ -137,6 +148,9 @@ def _small_batch(facts: Facts, main: Finding, limits: Thresholds) -> str:
 def _long_prompt(facts: Facts, main: Finding, limits: Thresholds) -> str:
     if facts.timing.reading_windows is not None:
         return "Shorten the prompts or share their beginning (prefix caching); else fewer requests at once or another card."
+    rate = facts.timing.reading.tps
+    if rate is not None and rate < limits.writing_steady_tps and facts.reading_expected is None:
+        return f"Find out first why it reads so slowly: {record.memory(facts)} beside {record.load(facts)}"
     return (
         "Shorten the prompt (shorter history, fewer passages), or keep its beginning unchanged so that it stays cached."
     )
@@ -171,6 +185,12 @@ def _paging(facts: Facts, main: Finding, limits: Thresholds) -> str:
     return "Free host memory: one step lower quantisation, or stop what else holds memory; then run again."
 
 
+def _host_oom(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    words = _words(facts)
+    first = f"Take a smaller quantisation, then a smaller {words.context}"
+    return f"{first}; llama-server also keeps prompts in RAM: --cache-ram 2048." if words is LLAMA else f"{first}."
+
+
 def _cpu_only(facts: Facts, main: Finding, limits: Thresholds) -> str:
     if facts.place.gpu_seen is not None or facts.place.by_choice:
         return "If the machine has a GPU, drop the option that keeps it out and use -ngl 99; else a lower quantisation."
@@ -179,6 +199,8 @@ def _cpu_only(facts: Facts, main: Finding, limits: Thresholds) -> str:
 
 def _threads(facts: Facts, main: Finding, limits: Thresholds) -> str:
     total = facts.run.setup.n_threads_total
+    if total is None:
+        return "Use as many threads as the processor has physical cores (-t); the cores of a GPU are not threads."
     return f"Use as many threads as physical cores (-t {max(1, (total or 8) // 2)} to {total or 8})."
 
 
@@ -221,19 +243,32 @@ def _output(facts: Facts, main: Finding, limits: Thresholds) -> str:
 
 
 def _decode(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if facts.gpu is None:
-        return f"Record the card while it answers, to see what holds it back: {record.gpu(facts)}"
+    if facts.gpu is None or facts.decode_ratio is None:
+        command = record.deciding(facts)
+        what = "where the layers are" if command == record.load(facts) else "the card while it answers"
+        return f"Record {what}, to see what holds it back: {command}"
     return (
         "Update the program and driver and check the power limit (nvidia-smi -q -d POWER); nothing else is in the way."
     )
 
 
 def _undecided(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
+    if (
+        main.cause == "too_short"
+        and record.old_program(facts)
+        and facts.place.asked is None
+        and not record.apple(facts)
+    ):
+        return "Add -ngl 99 to the command if there is a GPU: without it builds of that time compute on the processor."
     return f"Record what decides: {main.record}" if main.record else None
 
 
 def _healthy(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
     share = facts.timing.writing.share
+    if signs.old_build(facts) and (facts.decode_ratio or 1.0) < limits.decode_abnormal_ratio:
+        return "Nothing is wrong for a build of that age. Update the program: builds since write about twice as fast."
+    if facts.benchmark:
+        return None
     if share is not None and share >= limits.half_share and (facts.timing.write_max_ms or 0) > 5000:
         name = _words(facts).output
         return f"Nothing is wrong. For shorter waits lower the output limit ({name}) first, the quantisation next."
@@ -257,9 +292,7 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
     "mmap_thrash": _constant(
         "Free host memory or take a smaller quantisation, so that the mapped file stays in memory."
     ),
-    "host_oom": _constant(
-        "Take a smaller quantisation or context; llama-server also keeps prompts in RAM: --cache-ram 2048."
-    ),
+    "host_oom": _host_oom,
     "kv_pool_full": _kv_pool,
     "long_prompt": _long_prompt,
     "small_batch": _small_batch,

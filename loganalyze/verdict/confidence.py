@@ -38,5 +38,8 @@ def _healthy(facts: Facts, findings: list[Finding], limits: Thresholds) -> int:
     tokens = facts.timing.writing.tokens
     if tokens is not None and tokens < limits.rate_min_output_tokens:
         return 0
+    rate, expected = facts.reading_tps, facts.expected.prefill
+    if rate is not None and expected is not None and not facts.expected.bound and rate < expected.low:
+        return 1
     suspicions = [f for f in findings if f.state == "warning" and f.verdict == "swapping"]
     return 1 if suspicions and facts.decode_ratio is None else 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loganalyze.findings.answers import tps
+from loganalyze.findings.answers import many, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.model.records import Finding
 
@@ -11,6 +11,8 @@ def summary(facts: Facts, main: Finding) -> str:
     """One sentence: what the finding says, and the rates of both halves where known."""
     text = main.text.strip().rstrip(".")
     text = text[:1].upper() + text[1:]
+    if main.verdict == "healthy" and main.confidence == "low" and facts.decode_ratio is None:
+        return f"Nothing here is slow: {main.text.strip().rstrip('.')}{_queue(facts)}; what this machine could give is unknown."
     if main.verdict == "healthy":
         return f"Both halves run as fast as this machine allows: {main.text.strip().rstrip('.')}{_queue(facts)}."
     if main.verdict == "inconclusive":
@@ -32,12 +34,12 @@ def _rates(facts: Facts) -> str:
 
 
 def _gain(facts: Facts, main: Finding) -> str:
-    return f"; {main.gain}" if main.gain and main.gain not in main.text else ""
+    return f"; {main.gain}" if main.gain and main.gain.removeprefix("about ") not in main.text else ""
 
 
 def _queue(facts: Facts) -> str:
     if facts.timing.streams_max > 1 and facts.timing.streams and facts.timing.streams >= 1.2:
-        return f", with {facts.timing.streams:.1f} requests at work together"
+        return f", with {many(facts.timing.streams)} requests at work together"
     if facts.timing.waited >= 2:
         return f"; {facts.timing.waited} requests waited for a free slot, which is a queue and not a slow machine"
     return ""

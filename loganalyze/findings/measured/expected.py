@@ -78,6 +78,8 @@ def _weights(run: Run, place: Placement, gpu: GpuFacts | None) -> Weights | None
     name = " ".join(n for n in (setup.model_name, (setup.model_path or "").replace("\\", "/").rsplit("/", 1)[-1]) if n)
     grown = gpu.total("grown_mib") if gpu else None
     whole = (place.device_mib or 0.0) > 1.0 and place.weights == "device"
+    # Excerpts may hold the host's buffer only: layers on the card, but no buffer of theirs.
+    torn = (place.layers_on_gpu or 0) > 0 and (place.device_mib or 0.0) <= 1.0
     return estimate(
         name=name or None,
         model_bytes=setup.model_bytes,
@@ -88,7 +90,7 @@ def _weights(run: Run, place: Placement, gpu: GpuFacts | None) -> Weights | None
         n_expert=setup.n_expert,
         n_expert_used=setup.n_expert_used,
         device_mib=place.device_mib if place.device_mib and place.device_mib > 1 else None,
-        host_mib=0.0 if whole else place.host_mib,
+        host_mib=0.0 if whole else None if torn else place.host_mib,
         grown_mib=grown if place.weights != "host" else None,
     )
 

@@ -245,8 +245,8 @@ RULES: tuple[object, ...] = (
     ),
     (
         'sycl_device',
-        (b'|', ('index', 1), b'|', b'[', ('sycl_type', 18), b']', b'|', ('sycl_name', 13), b'|', ('sycl_version', 19), b'|', ('units', 1), b'|', ('units__2', 1), b'|', ('units__3', 1), b'|', ('total_m', 1), b'M|', ('?', 4)),
-        (('index', 'index', 'int'), ('sycl_type', 'sycl_type', 'str'), ('sycl_name', 'sycl_name', 'str'), ('sycl_version', 'sycl_version', 'str'), ('units', 'units', 'int'), ('units', 'units__2', 'int'), ('units', 'units__3', 'int'), ('total_m', 'total_m', 'int')),
+        (b'|', ('index', 1), b'|', b'[', ('sycl_type', 18), b']', b'|', ('sycl_name', 13), b'|', ('sycl_version', 19), b'|', ('units', 1), b'|', ('units__2', 1), b'|', ('units__3', 1), b'|', ('|', (('total_m', 1), b'M|'), (('total_bytes', 1), b'|')), ('?', 4)),
+        (('index', 'index', 'int'), ('sycl_type', 'sycl_type', 'str'), ('sycl_name', 'sycl_name', 'str'), ('sycl_version', 'sycl_version', 'str'), ('units', 'units', 'int'), ('units', 'units__2', 'int'), ('units', 'units__3', 'int'), ('total_m', 'total_m', 'int'), ('total_bytes', 'total_bytes', 'int')),
         (b'[level_zero:', b'[opencl:'),
         False,
         (),

@@ -14,6 +14,16 @@ RULES: tuple[object, ...] = (
         None,
     ),
     (
+        'unnamed_buffer',
+        (0, b'buffer size', b'=', ('mib', 3), 4),
+        (('mib', 'mib', 'float'),),
+        (b'buffer size',),
+        False,
+        (),
+        'b2100',
+        'b2700',
+    ),
+    (
         'buffer_end',
         (0, ('device', 1), b'compute buffer size', ('|', (b'is',), (b'of',)), ('mib', 3), b'MiB', b',', ('|', (b'matches',), (b'does not match',)), b'expectation of', ('expected_mib', 3), b'MiB'),
         (('device', 'device', 'str'), ('mib', 'mib', 'float'), ('expected_mib', 'expected_mib', 'float')),

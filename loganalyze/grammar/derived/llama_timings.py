@@ -215,11 +215,11 @@ RULES: tuple[object, ...] = (
     ),
     (
         'spec_decoded',
-        (b'decoded', ('decoded_tokens', 0), b'tokens in', ('decoded_s', 1), b'seconds, speed:', ('decoded_tps', 1), b't/s'),
+        (('|', (b'decoded',), (b'generated',)), ('decoded_tokens', 0), b'tokens in', ('decoded_s', 1), b'seconds, speed:', ('decoded_tps', 1), b't/s'),
         (('decoded_tokens', 'decoded_tokens', 'int'), ('decoded_s', 'decoded_s', 'number'), ('decoded_tps', 'decoded_tps', 'number')),
         (b'seconds, speed:',),
         True,
-        (b'decoded',),
+        (b'decoded', b'generated'),
         None,
         None,
     ),

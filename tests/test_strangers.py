@@ -1,0 +1,296 @@
+"""Logs as people paste them: marked, torn, wrapped, of other engines, ages and cards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loganalyze.api import classify, read
+from loganalyze.model.records import Run
+
+BENCH = (
+    "| model        |       size |     params | backend    | ngl | test   |          t/s |\n"
+    "| --- | ---: | ---: | --- | --: | --- | ---: |\n"
+)
+
+
+def judged(folder: Path, text: str) -> Run:
+    log = folder / "run.log"
+    log.write_text(text, encoding="utf-8")
+    (run,) = classify([log]).runs
+    assert run.judgement is not None
+    return run
+
+
+def verdict(folder: Path, text: str) -> tuple[str, str, str]:
+    made = judged(folder, text).judgement
+    assert made is not None
+    return made.verdict, made.cause, made.confidence
+
+
+def advice(folder: Path, text: str) -> str:
+    made = judged(folder, text).judgement
+    assert made is not None
+    return made.next_step or ""
+
+
+ANSWER = {
+    "model": "m:12b", "response": "1 {2}", "done": True, "total_duration": 4105842756, "load_duration": 3975557,
+    "prompt_eval_count": 21, "prompt_eval_duration": 35726000, "eval_count": 150, "eval_duration": 4009729000,
+}  # fmt: skip
+
+
+def test_a_response_below_its_command_is_read(tmp_path: Path) -> None:
+    command = '$ curl -s localhost:11434/api/generate -d \'{"model":"m:12b", "stream":false}\' | jq\n'
+    run = judged(
+        tmp_path, command + json.dumps(ANSWER, indent=2) + "\nand again\n" + json.dumps(ANSWER, indent=2) + "\n"
+    )
+    assert run.engine == "ollama"
+    assert [r.output_tokens for r in run.requests] == [150, 150]
+
+
+def test_marks_around_figures_do_not_hide_them(tmp_path: Path) -> None:
+    text = (
+        "total duration:       9.1s\nprompt eval count:    **14 token(s)** <----\nprompt eval duration: 80ms\n"
+        "prompt eval rate:     175.00 tokens/s\neval count:           310 token(s)\neval duration:        9.0s\n"
+        "eval rate:           **34.44 tokens/s** <----\n\nprompt eval count:    **702 token(s)**\n"
+        "eval rate:            **33.90 tokens/s**\n"
+    )
+    run = judged(tmp_path, text)
+    assert [(r.output_tokens, r.eval_tps) for r in run.requests] == [(310, 34.44), (None, 33.9)]
+    assert run.requests[0].prompt_tokens == 14
+
+
+def test_speculative_run_of_2023(tmp_path: Path) -> None:
+    block = (
+        "llama_print_timings: prompt eval time =   210.60 ms /     9 tokens (   23.40 ms per token,    42.74 tokens per second)\n"
+        "llama_print_timings:        eval time = 17360.44 ms /   150 runs   (  115.74 ms per token,     8.64 tokens per second)\n"
+        "llama_print_timings:       total time = 61402.19 ms\n"
+    )
+    text = f"generated 88 tokens in 61.402 seconds, speed: 1.433 t/s\n\nn_drafted = 100\nn_accept  = 31\n\ndraft:\n\n{block}"
+    run = judged(tmp_path, text)
+    assert [(r.output_tokens, r.eval_tps, r.draft_tokens) for r in run.requests] == [(88, 1.433, 100)]
+    assert run.judgement is not None
+    assert run.judgement.cause == "speculation_ineffective"
+
+
+GIN = '[GIN] 2025/03/12 - 12:14:22 | 500 |         1m48s |       127.0.0.1 | POST     "/api/generate"\n'
+STAMP = "time=2025-03-12T12:14:22.015Z level="
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [("llama runner process has terminated: signal: killed", ("swapping", "host_oom", "medium")),
+     ("llama runner process has terminated: cudaMalloc failed: out of memory", ("swapping", "device_oom", "high")),
+     ("llama runner process has terminated: exit status 2", ("inconclusive", "failed_for_another_reason", "medium"))],
+)  # fmt: skip
+def test_what_ended_ollamas_runner(tmp_path: Path, reason: str, expected: tuple[str, str, str]) -> None:
+    line = f'{STAMP}ERROR source=sched.go:456 msg="error loading llama server" error="{reason}"\n'
+    found = verdict(tmp_path, line + GIN)
+    assert found[:2] == expected[:2]
+    assert verdict(tmp_path, f"Error: {reason}\n")[:2] == expected[:2]
+    assert "--cache-ram" not in advice(tmp_path, line + GIN)
+
+
+def test_a_card_that_ollama_leaves_out_is_a_fallback(tmp_path: Path) -> None:
+    none = f'{STAMP}INFO source=gpu.go:392 msg="no compatible GPUs were discovered"\n'
+    out = f'{STAMP}WARN source=amd_windows.go:140 msg="amdgpu is not supported (supported types:[gfx1103])" gpu=0\n'
+    assert verdict(tmp_path, out + none) == ("swapping", "cpu_fallback", "medium")
+    assert "list-devices" not in advice(tmp_path, out + none)
+    assert verdict(tmp_path, none)[0] == "inconclusive"
+
+
+@pytest.mark.parametrize("message", ['msg="offload to cpu"', "msg=offload library=cpu"])
+def test_a_machine_without_a_card_is_no_fallback(tmp_path: Path, message: str) -> None:
+    sizes = 'layers.requested=-1 layers.model=25 layers.offload=0 memory.available="[26.9 GiB]"'
+    assert verdict(tmp_path, f"{STAMP}INFO source=memory.go:326 {message} {sizes}\n")[0] == "inconclusive"
+
+
+def test_an_offload_line_wrapped_by_hand(tmp_path: Path) -> None:
+    text = (
+        f"{STAMP}INFO source=server.go:168 msg=offload\n"
+        ' library=cuda layers.requested=-1 layers.model=41 layers.offload=7 layers.split=""\n'
+        ' memory.required.full="58.3 GiB" memory.required.partial="9.9 GiB"\n'
+    )
+    assert verdict(tmp_path, text) == ("swapping", "partial_offload", "high")
+
+
+def test_requests_to_ollamas_api_name_the_engine(tmp_path: Path) -> None:
+    loads = "load_tensors: offloaded 65/65 layers to GPU\n"
+    gin = '[GIN] 2025/05/16 - 15:44:10 | 200 |      102.47µs |       127.0.0.1 | GET      "/api/ps"\n'
+    assert judged(tmp_path, loads + gin).engine == "ollama"
+    assert judged(tmp_path, loads).engine == "llama.cpp"
+
+
+def progress(*steps: tuple[int, float], end: str = "") -> str:
+    lines = [f"2025-11-14 03:14:{s:02}  [INFO]\n [org/model.gguf] Prompt processing progress: {p}%\n" for s, p in steps]
+    return "".join(lines) + end
+
+
+def test_lm_studio_prompt_that_is_still_read(tmp_path: Path) -> None:
+    run = judged(tmp_path, progress((5, 0.0), (14, 21.0), (33, 60.5)))
+    assert run.judgement is not None
+    assert (run.judgement.verdict, run.judgement.cause) == ("slow reading", "long_prompt")
+    assert "still being read" in run.judgement.summary
+    assert verdict(tmp_path, progress((5, 0.0), (6, 50.0), (7, 90.0)))[0] == "inconclusive"
+
+
+def test_lm_studio_progress_that_begins_again_is_another_prompt(tmp_path: Path) -> None:
+    run = judged(tmp_path, progress((5, 0.0), (8, 100.0), (20, 0.0), (29, 100.0)))
+    assert [r.prompt_ms for r in run.requests] == [3000.0, 9000.0]
+
+
+def test_a_lone_prompt_line_is_no_unfinished_prompt(tmp_path: Path) -> None:
+    line = "llama_print_timings: prompt eval time =   {} ms /   {} tokens (  1.00 ms per token,     {} tokens per second)\n"
+    run = judged(tmp_path, line.format("15203.11", 83, "5.46"))
+    assert run.judgement is not None
+    assert (run.judgement.cause, run.judgement.confidence) == ("prefill_below_hardware", "low")
+    assert "log ends" not in run.judgement.summary
+    run = judged(tmp_path, line.format("15203.11", 9100, "598.56"))
+    assert run.judgement is not None
+    assert run.judgement.cause == "long_prompt"
+    assert "log ends" not in run.judgement.summary
+
+
+def test_slow_halves_are_not_called_normal(tmp_path: Path) -> None:
+    text = (
+        "prompt eval time =   61715.84 ms /  4280 tokens (   14.42 ms per token,    69.35 tokens per second)\n"
+        "       eval time =   26350.14 ms /   141 tokens (  186.88 ms per token,     5.35 tokens per second)\n"
+        "      total time =   88065.99 ms /  4421 tokens\n"
+    )
+    made = judged(tmp_path, text).judgement
+    assert made is not None
+    assert (made.verdict, made.confidence) == ("slow reading", "medium")
+    assert "normal" not in made.summary
+
+
+def test_a_benchmark_has_no_long_prompt(tmp_path: Path) -> None:
+    row = "| llama 3B Q4_K - Medium |   1.87 GiB |     3.21 B | Vulkan     |  99 | {} |     {} ± 0.05 |\n"
+    made = judged(tmp_path, BENCH + row.format("pp8192", 255.79) + row.format("tg64", 36.2)).judgement
+    assert made is not None
+    assert made.verdict == "healthy"
+    assert not made.next_step
+
+
+@pytest.mark.parametrize(("threads", "cause"), [(6912, "too_many_threads"), (64, "too_short")])
+def test_threads_that_no_machine_has(tmp_path: Path, threads: int, cause: str) -> None:
+    text = (
+        f"./build/bin/llama-cli -m model.gguf -t {threads} -n 50 -p hello\n"
+        "llama_perf_context_print: prompt eval time = 4511.02 ms / 10 tokens ( 451.10 ms per token, 2.22 tokens per second)\n"
+        "llama_perf_context_print: eval time = 386331.11 ms / 39 runs ( 9905.93 ms per token, 0.10 tokens per second)\n"
+    )
+    assert verdict(tmp_path, text)[1] == cause
+    if cause == "too_short":
+        assert "swap" in (judged(tmp_path, text).judgement or judged).summary  # type: ignore[union-attr]
+        assert "vmstat" in advice(tmp_path, text)
+
+
+EVAL = "llama_print_timings:        eval time =    9971.03 ms /   119 runs   (   83.79 ms per token,    11.93 tokens per second)\n"
+
+
+def test_builds_that_offload_nothing_unasked(tmp_path: Path) -> None:
+    assert "-ngl 99" in advice(tmp_path, f"./main -m ./models/llama-2-7b-chat.Q2_K.gguf -n 400\n{EVAL}")
+    assert "-lv" not in advice(tmp_path, f"./main -m ./models/llama-2-7b-chat.Q2_K.gguf -n 400 -ngl 20\n{EVAL}")
+
+
+def test_offered_card_without_layers_needs_the_option(tmp_path: Path) -> None:
+    text = "load_tensors: offloading 0 repeating layers to GPU\nload_tensors: offloaded 0/49 layers to GPU\n"
+    text += "load_tensors:   CPU_Mapped model buffer size = 13924.41 MiB\n"
+    assert advice(tmp_path, text).startswith("Set -ngl 99")
+
+
+def test_fast_writing_alone_is_told_as_what_it_is(tmp_path: Path) -> None:
+    text = "eval rate:            44.61 tokens/s\n"
+    made = judged(tmp_path, "eval count:           120 token(s)\neval duration:        2.69s\n" + text).judgement
+    assert made is not None
+    assert (made.verdict, made.confidence) == ("healthy", "low")
+    assert "Both halves" not in made.summary
+
+
+def test_old_builds_are_measured_by_their_age(tmp_path: Path) -> None:
+    def log(build: int, tps: float) -> str:
+        ms = 128_000 / tps
+        return (
+            f"main: build = {build} (0919a0f)\nggml_init_cublas: found 1 CUDA devices:\n"
+            "  Device 0: NVIDIA A100-SXM4-80GB, compute capability 8.0\n"
+            "llm_load_print_meta: model ftype      = Q4_0\nllm_load_print_meta: model params     = 6.74 B\n"
+            "llm_load_print_meta: model size       = 3.56 GiB (4.54 BPW)\n"
+            "llm_load_tensors: offloaded 33/33 layers to GPU\nllm_load_tensors:      CUDA0 buffer size =  3577.56 MiB\n"
+            f"llama_print_timings:        eval time = {ms:.2f} ms /   128 runs   ( {ms / 128:.2f} ms per token, "
+            f"{tps:.2f} tokens per second)\n"
+        )
+
+    assert verdict(tmp_path, log(1050, 70.0))[:2] == ("healthy", "as_expected")
+    assert "Update" in advice(tmp_path, log(1050, 70.0))
+    assert verdict(tmp_path, log(6050, 70.0))[:2] == ("slow writing", "decode_below_hardware")
+    assert verdict(tmp_path, log(1050, 18.0))[:2] == ("slow writing", "decode_below_hardware")
+
+
+def test_early_sycl_lines(tmp_path: Path) -> None:
+    text = (
+        "found 1 SYCL devices:\n"
+        "| 0|[level_zero:gpu:0]|          Intel(R) Arc(TM) A750 Graphics|       1.3|        448|    1024|     32|     8096681984|\n"
+        "llm_load_tensors: offloaded 33/33 layers to GPU\n"
+        "llm_load_tensors:            buffer size =  3577.56 MiB\n"
+        "llm_load_tensors:        CPU buffer size =    70.31 MiB\n"
+    )
+    run = judged(tmp_path, text)
+    assert [(d.name, round(d.total_mib or 0)) for d in run.devices] == [("Intel(R) Arc(TM) A750 Graphics", 7722)]
+    assert [b.mib for b in run.memory if b.device == "SYCL0"] == [3577.56]
+
+
+def test_a_torn_excerpt_does_not_shrink_the_model(tmp_path: Path) -> None:
+    text = (
+        "  Device 0: NVIDIA GeForce RTX 3090, compute capability 8.6, VMM: yes\n"
+        "llm_load_tensors: offloaded 33/33 layers to GPU\nllm_load_tensors:        CPU buffer size =    70.31 MiB\n"
+        "llama_print_timings:        eval time =    2500.00 ms /   250 runs   (   10.00 ms per token,   100.00 tokens per second)\n"
+    )
+    assert verdict(tmp_path, text)[0] == "healthy"
+
+
+TABLE = """Tue Dec 10 07:30:02 2024
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.127.05             Driver Version: 550.127.05     CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA L40S                    On  |   00000000:03:00.0 Off |                    0 |
+| N/A   N/A    P8             N/A /  N/A  |   21043MiB /  24576MiB |      0%      Default |
+|                                         |                        |             Disabled |
++-----------------------------------------+------------------------+----------------------+
+"""
+BLOCK = (
+    "prompt eval count:    31 token(s)\nprompt eval duration: 2.118s\nprompt eval rate:     14.64 tokens/s\n"
+    "eval count:           212 token(s)\neval duration:        1m49.9s\neval rate:            1.93 tokens/s\n"
+)
+
+
+@pytest.mark.parametrize("text", [TABLE + BLOCK, BLOCK + TABLE, "words of an answer\n" * 30 + BLOCK + TABLE])
+def test_a_table_and_timings_in_one_post(tmp_path: Path, text: str) -> None:
+    log = tmp_path / "post.txt"
+    log.write_text(text)
+    reading = read([log])
+    assert [[r.eval_tps for r in run.requests] for run in reading.runs] == [[1.93]]
+    assert [[c.kind for c in run.captures] for run in reading.runs] == [["gpu"]]
+    (source,) = reading.sources
+    assert source.lines == source.matched + source.unmatched + source.skipped
+    assert verdict(tmp_path, text)[0] == "slow writing"
+
+
+def test_a_table_alone_stays_telemetry(tmp_path: Path) -> None:
+    assert verdict(tmp_path, TABLE + "| Processes: |\n")[:2] == ("inconclusive", "telemetry_only")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("4.21 tok/sec • 388 tokens • 12.07s to first token • Stop reason: EOS Token Found\n", "lms "),
+     ("CtxLimit:1378/8192, Amt:209/512, Init:0.00s, Process:4.08s (286.5T/s), Generate:44.08s (4.74T/s), Total:48.16s\n",
+      "koboldcpp "),
+     ("Prompt: 36 tokens, 30.512 tokens-per-sec\nGeneration: 200 tokens, 0.871 tokens-per-sec\n", "vm_stat")],
+)  # fmt: skip
+def test_what_to_record_is_a_command_of_that_engine(tmp_path: Path, text: str, words: str) -> None:
+    assert words in advice(tmp_path, text)
