@@ -16,6 +16,8 @@ from loganalyze.model.records import HalfFacts, Request, Run
 LAID_OUT = "laid out"
 # Requests that start within this time of another's end had been waiting for it.
 BACK_TO_BACK_S = 0.15
+# No program prints less; below it a rate overflows.
+LEAST_MS = 1e-6
 # Windows with a queue before their mix of reading and writing says anything.
 MIN_QUEUED = 3
 
@@ -79,7 +81,7 @@ def written(request: Request) -> tuple[int, float] | None:
     ms = request.eval_ms
     if ms is None and tokens and request.eval_tps:
         ms = tokens / request.eval_tps * 1000
-    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms > 0 else None
+    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms >= LEAST_MS else None
 
 
 def read(request: Request) -> tuple[int, float] | None:
@@ -87,7 +89,7 @@ def read(request: Request) -> tuple[int, float] | None:
     tokens, ms = request.prompt_tokens, request.prompt_ms
     if ms is None and tokens and request.prompt_tps:
         ms = tokens / request.prompt_tps * 1000
-    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms > 0 else None
+    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms >= LEAST_MS else None
 
 
 def _half(pairs: list[tuple[int, float]]) -> HalfFacts:
