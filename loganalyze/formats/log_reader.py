@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from loganalyze.formats import LOG_FORMATS
+from loganalyze.formats import log_index
 from loganalyze.formats.base import LogState
 from loganalyze.formats.llama_pairs import json_as_text
 from loganalyze.formats.repair import repaired
@@ -28,24 +28,16 @@ _SAYS_LITTLE = frozenset({"server"})
 
 
 class LogFormats:
-    """Matcher and modules of ``LOG_FORMATS``, loaded once."""
+    """Matcher and listeners of ``LOG_FORMATS``, made once."""
 
     _loaded: LogFormats | None = None
 
     def __init__(self) -> None:
-        self.modules: list[Any] = [import_module(f"loganalyze.formats.{name}") for name in LOG_FORMATS]
-        grammars = dict.fromkeys(g for m in self.modules for g in m.GRAMMARS)
-        self.owner: dict[str, str] = {}
-        for module in self.modules:
-            for grammar in module.GRAMMARS:
-                self.owner.setdefault(grammar, module.NAME)
-        self.matcher = Matcher(grammars)
+        self.owner = log_index.OWNERS
+        self.matcher = Matcher(log_index.OWNERS, log_index)
         self.literals = self.matcher.literals
-        self.listeners: dict[str, list[Any]] = {}
-        """Modules that have a handler for a rule."""
-        for module in self.modules:
-            for rule in module.handlers(LogState(Source(path=""))):
-                self.listeners.setdefault(rule, []).append(module)
+        self.listeners = log_index.LISTENERS
+        """Modules that have a handler for a rule, each loaded when the first such line comes."""
 
     @classmethod
     def load(cls) -> LogFormats:
@@ -76,7 +68,9 @@ class _Reader:
         self.source = source
         self.state = LogState(source)
         self._listeners = formats.listeners
-        self._handlers = {m: m.handlers(self.state) for m in formats.modules if getattr(m, "ALWAYS", False)}
+        self._handlers: dict[str, dict[str, Handler]] = {}
+        for name in log_index.ALWAYS:
+            self._load(name)
         self.unmatched = 0
         self._table: dict[Rule, list[Any]] = {}
         self._pending: Line | None = None
@@ -126,10 +120,14 @@ class _Reader:
 
     def _handlers_of(self, rule: str) -> list[Handler]:
         """Handlers of ``rule``, one of each module that listens to it."""
-        for module in self._listeners.get(rule, ()):
-            if module not in self._handlers:
-                self._handlers[module] = module.handlers(self.state)
-        return [self._handlers[module][rule] for module in self._listeners.get(rule, ())]
+        names = self._listeners.get(rule, ())
+        for name in names:
+            if name not in self._handlers:
+                self._load(name)
+        return [self._handlers[name][rule] for name in names]
+
+    def _load(self, name: str) -> None:
+        self._handlers[name] = import_module(f"loganalyze.formats.{name}").handlers(self.state)
 
     def _glued(self, before: bytes, line: Line) -> None:
         """Text in front of a record: most often what the model wrote, at times another record."""

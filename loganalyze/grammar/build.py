@@ -13,6 +13,10 @@ def main(names: list[str]) -> None:
     folder = Path(__file__).resolve().parent / "derived"
     for name in names or grammar_names():
         print(write(name, folder))
+    from loganalyze.grammar.index import PATH, render
+
+    PATH.write_text(render(), encoding="utf-8", newline="\n")
+    print(PATH)
 
 
 if __name__ == "__main__":

@@ -275,33 +275,42 @@ class Match:
 class Matcher:
     """All line rules of the named grammars, in the given order. First rule that takes a line wins."""
 
-    def __init__(self, grammars: Iterable[str]) -> None:
-        self.rules: list[Rule] = []
-        for grammar in grammars:
-            module = import_module(f"loganalyze.grammar.derived.{grammar}")
-            terminals = Terminals(module.TERMINALS)
-            self.rules.extend(Rule(grammar, spec, terminals) for spec in module.RULES)
-        self._by_literal: dict[bytes, list[int]] = {}
-        for index, rule in enumerate(self.rules):
-            for literal in rule.literals:
-                self._by_literal.setdefault(literal, []).append(index)
-        self._short = [x for x in self._by_literal if len(x) < GRAM]
-        self._by_gram = _grams([x for x in self._by_literal if len(x) >= GRAM])
+    def __init__(self, grammars: Iterable[str], index: Any = None) -> None:
+        """``index``: a module that ``loganalyze.grammar.index`` wrote for ``grammars``, else it is computed here.
+
+        With it a grammar is loaded when a line holds a literal of one of its rules.
+        """
+        self._grammars = tuple(grammars)
+        if index is None:
+            index = Index(self._grammars)
+        self._counts: tuple[int, ...] = index.COUNTS
+        self._rules: list[Rule | None] = [None] * sum(self._counts)
+        self._by_literal: dict[bytes, tuple[int, ...]] = index.LITERALS
+        self._short: tuple[bytes, ...] = index.SHORT
+        self._by_gram: dict[bytes, tuple[bytes, ...]] = index.GRAMS
         self._grams = frozenset(self._by_gram)
+        self.literals: tuple[bytes, ...] = index.COVER
+        """Pre-selection literals."""
         self._shapes: dict[bytes, Rule] = {}
         self._refused: set[bytes] = set()
 
     @property
-    def literals(self) -> tuple[bytes, ...]:
-        """Pre-selection literals, shortest cover: one that contains another is dropped."""
-        kept: dict[bytes, list[bytes]] = {}
-        found: list[bytes] = []
-        for literal in sorted(self._by_literal, key=lambda x: (len(x), x)):
-            starts = [literal[i : i + MIN_LITERAL] for i in range(len(literal) - MIN_LITERAL + 1)]
-            if not any(other in literal for start in starts for other in kept.get(start, ())):
-                kept.setdefault(literal[:MIN_LITERAL], []).append(literal)
-                found.append(literal)
-        return tuple(found)
+    def rules(self) -> list[Rule]:
+        """Every rule, in order."""
+        return [self._rule(number) for number in range(len(self._rules))]
+
+    def _rule(self, number: int) -> Rule:
+        found = self._rules[number]
+        if found is None:
+            first = 0
+            for grammar, count in zip(self._grammars, self._counts, strict=True):
+                if number < first + count:
+                    self._rules[first : first + count] = rules_of(grammar)
+                    break
+                first += count
+            found = self._rules[number]
+        assert found is not None
+        return found
 
     def match(self, text: bytes) -> Match | None:
         """The first rule that takes ``text``, or None."""
@@ -318,12 +327,13 @@ class Matcher:
         form = text.translate(_ZEROS)
         if form in self._refused:
             return None
-        for index in self._candidates(text):
-            found = self.rules[index].match(text)
+        for number in self._candidates(text):
+            rule = self._rules[number] or self._rule(number)
+            found = rule.match(text)
             if found is not None:
                 if len(self._shapes) >= MAX_SHAPES:
                     self._shapes.clear()
-                self._shapes[shape] = self.rules[index]
+                self._shapes[shape] = rule
                 return found
         if len(self._refused) >= MAX_SHAPES:
             self._refused.clear()
@@ -341,14 +351,50 @@ class Matcher:
         return sorted({index for literal in held for index in self._by_literal[literal]})
 
 
-def _grams(literals: list[bytes]) -> dict[bytes, list[bytes]]:
+def rules_of(grammar: str) -> list[Rule]:
+    """The rules of one grammar."""
+    module = import_module(f"loganalyze.grammar.derived.{grammar}")
+    terminals = Terminals(module.TERMINALS)
+    return [Rule(grammar, spec, terminals) for spec in module.RULES]
+
+
+class Index:
+    """Which rules a line can be of, by the literals in it. Attributes are named as in a shipped index."""
+
+    def __init__(self, grammars: Iterable[str]) -> None:
+        rules = [rules_of(grammar) for grammar in grammars]
+        self.COUNTS = tuple(map(len, rules))
+        by_literal: dict[bytes, list[int]] = {}
+        for number, rule in enumerate(rule for some in rules for rule in some):
+            for literal in rule.literals:
+                by_literal.setdefault(literal, []).append(number)
+        self.LITERALS = {literal: tuple(numbers) for literal, numbers in by_literal.items()}
+        self.SHORT = tuple(x for x in by_literal if len(x) < GRAM)
+        self.GRAMS = _grams([x for x in by_literal if len(x) >= GRAM])
+        self.COVER = _cover(by_literal)
+
+
+def _cover(literals: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Shortest cover: a literal that contains another is dropped."""
+    kept: dict[bytes, list[bytes]] = {}
+    found: list[bytes] = []
+    for literal in sorted(literals, key=lambda x: (len(x), x)):
+        starts = [literal[i : i + MIN_LITERAL] for i in range(len(literal) - MIN_LITERAL + 1)]
+        if not any(other in literal for start in starts for other in kept.get(start, ())):
+            kept.setdefault(literal[:MIN_LITERAL], []).append(literal)
+            found.append(literal)
+    return tuple(found)
+
+
+def _grams(literals: list[bytes]) -> dict[bytes, tuple[bytes, ...]]:
     """Literals by one of their grams, the one that fewest literals share."""
     counts: dict[bytes, int] = {}
     for literal in literals:
         for gram in {literal[i : i + GRAM] for i in range(len(literal) - GRAM + 1)}:
             counts[gram] = counts.get(gram, 0) + 1
-    found: dict[bytes, list[bytes]] = {}
+    found: dict[bytes, tuple[bytes, ...]] = {}
     for literal in literals:
         own = [literal[i : i + GRAM] for i in range(len(literal) - GRAM + 1)]
-        found.setdefault(min(own, key=lambda gram: counts[gram]), []).append(literal)
+        gram = min(own, key=lambda gram: counts[gram])
+        found[gram] = (*found.get(gram, ()), literal)
     return found
