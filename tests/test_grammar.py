@@ -48,6 +48,12 @@ def test_derived_module_is_up_to_date(grammar: str) -> None:
     assert shipped == render(grammar), f"run: python -m loganalyze.grammar.build {grammar}"
 
 
+def test_index_of_log_formats_is_up_to_date() -> None:
+    from loganalyze.grammar.index import PATH, render
+
+    assert PATH.read_text(encoding="utf-8") == render(), "run: python -m loganalyze.grammar.build"
+
+
 def test_every_grammar_has_a_module_and_every_module_a_grammar() -> None:
     assert {p.stem for p in DERIVED.glob("*.py")} >= set(grammar_names())
     lark = {p.stem for p in grammar_dir().glob("*.lark")}
