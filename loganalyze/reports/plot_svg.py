@@ -65,7 +65,7 @@ def variables(selector: str) -> str:
     """CSS variables of both colour schemes."""
     light = ";".join(f"--{key[1:]}:{key}" for key in look.DARK)
     dark = ";".join(f"--{key[1:]}:{value}" for key, value in look.DARK.items())
-    return f"\n{selector}{{{light}}}\n@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
+    return f"\n{selector}{{{light}}}\n@media screen and (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
 
 
 def _themed(style: str) -> str:
