@@ -50,8 +50,9 @@ def _name(pid: int, kind: str, text: str, tid: int = 0) -> dict[str, Any]:
     return {"ph": "M", "pid": pid, "tid": tid, "name": kind, "args": {"name": text}}
 
 
-def _us(seconds: float) -> float:
-    return round(seconds * 1e6, 1)
+def _us(seconds: float) -> int:
+    """Whole microseconds: rounded ends of slices nest and meet as the ends themselves do."""
+    return round(seconds * 1e6)
 
 
 def _run_events(run: Run, pid: int, zero: float) -> Iterator[dict[str, Any]]:
@@ -59,7 +60,7 @@ def _run_events(run: Run, pid: int, zero: float) -> Iterator[dict[str, Any]]:
     yield _name(pid, "process_name", run.id)
     yield _name(pid, "thread_name", "phases", PHASES_TRACK)
     for phase, lane in _in_lanes([(p.start_s, p.end_s, p) for p in run.phases if p.kind in ("load", "idle")]):
-        yield _slice(pid, PHASES_TRACK + lane, phase.kind, phase.start_s + shift, phase.end_s - phase.start_s, {})
+        yield _slice(pid, PHASES_TRACK + lane, phase.kind, _us(phase.start_s + shift), _us(phase.end_s + shift), {})
     known = [(r.start_s, r.end_s, r) for r in run.requests if r.start_s is not None and r.end_s is not None]
     phases: dict[str | None, list[Any]] = {}
     for phase in run.phases:
@@ -73,10 +74,14 @@ def _run_events(run: Run, pid: int, zero: float) -> Iterator[dict[str, Any]]:
             for k in ("prompt_tokens", "prompt_tps", "output_tokens", "eval_tps", "ttft_ms", "source", "line")
             if getattr(request, k) is not None
         }
-        length = request.end_s - request.start_s
-        yield _slice(pid, tid, f"request {request.id}", request.start_s + shift, length, figures)
-        for phase in phases.get(request.id, []):
-            yield _slice(pid, tid, phase.kind, phase.start_s + shift, phase.end_s - phase.start_s, {})
+        begin, end = _us(request.start_s + shift), _us(request.end_s + shift)
+        yield _slice(pid, tid, f"request {request.id}", begin, end, figures)
+        for phase in sorted(phases.get(request.id, []), key=lambda p: p.start_s):
+            # Sums of lengths stray by a rounding: viewers drop slices that cross their neighbour or outlast the request.
+            begin = min(max(begin, _us(phase.start_s + shift)), end)
+            until = max(begin, min(end, _us(phase.end_s + shift)))
+            yield _slice(pid, tid, phase.kind, begin, until, {})
+            begin = until
     for lane in range(lanes):
         yield _name(pid, "thread_name", f"requests {lane + 1}", FIRST_LANE + lane)
     for event in run.events:
@@ -98,9 +103,8 @@ def _in_lanes(spans: list[tuple[float, float, Any]]) -> Iterator[tuple[Any, int]
         yield item, lane
 
 
-def _slice(pid: int, tid: int, name: str, start: float, length: float, args: dict[str, Any]) -> dict[str, Any]:
-    # Perfetto drops slices that end after their parent by a rounding: lengths are cut, not rounded.
-    return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": _us(start), "dur": int(length * 1e6), "args": args}
+def _slice(pid: int, tid: int, name: str, begin: int, end: int, args: dict[str, Any]) -> dict[str, Any]:
+    return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": begin, "dur": max(0, end - begin), "args": args}
 
 
 def _counters(capture: Capture, pid: int, zero: float) -> Iterator[dict[str, Any]]:
