@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from loganalyze.findings.measured.changes import Change, measure_changes
 from loganalyze.findings.measured.clean import cleaned
@@ -37,6 +38,11 @@ RESERVING = ("vllm", "sglang", "tgi", "tensorrt", "lmdeploy", "aphrodite")
 """Engines that reserve device memory in advance: a full card says nothing there."""
 
 
+@lru_cache(maxsize=64)
+def _names_one(engine: str, words: tuple[str, ...]) -> bool:
+    return any(word in engine for word in words)
+
+
 @dataclass(slots=True)
 class Facts:
     """What was measured of ``run``. Parts without a source are None; see the modules of ``findings.measured``."""
@@ -68,12 +74,12 @@ class Facts:
     @property
     def llama_like(self) -> bool:
         """True for llama.cpp, its relatives and unknown engines."""
-        return not self.engine or any(word in self.engine for word in LLAMA_FAMILY)
+        return not self.engine or _names_one(self.engine, LLAMA_FAMILY)
 
     @property
     def reserves(self) -> bool:
         """True for engines that fill the card in advance."""
-        return any(word in self.engine for word in RESERVING)
+        return _names_one(self.engine, RESERVING)
 
     @property
     def benchmark(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from loganalyze.findings.facts import Facts
 
 NVIDIA_GPU = (
@@ -23,8 +25,7 @@ KERNEL_LOG = "journalctl -k --since '1 hour ago' | grep -iE 'out of memory|oom' 
 
 def apple(facts: Facts) -> bool:
     """True for a run on a Mac."""
-    names = [d.name or "" for d in facts.run.devices] + [facts.run.backend or "", facts.engine]
-    return any(n.startswith("Apple") or n.lower().startswith(("metal", "mtl", "mlx")) for n in names)
+    return _are_apple((*_names(facts), facts.engine))
 
 
 def windows(facts: Facts) -> bool:
@@ -35,14 +36,27 @@ def windows(facts: Facts) -> bool:
 
 def amd(facts: Facts) -> bool:
     """True for a run on an AMD card."""
-    names = [d.name or "" for d in facts.run.devices] + [facts.run.backend or ""]
-    return any(w in n.lower() for n in names for w in ("radeon", "amd", "rocm", "hip", "instinct"))
+    return _hold(_names(facts), ("radeon", "amd", "rocm", "hip", "instinct"))
 
 
 def intel(facts: Facts) -> bool:
     """True for a run on an Intel card."""
-    names = [d.name or "" for d in facts.run.devices] + [facts.run.backend or ""]
-    return any(w in n.lower() for n in names for w in ("intel", "sycl", "level_zero"))
+    return _hold(_names(facts), ("intel", "sycl", "level_zero"))
+
+
+def _names(facts: Facts) -> tuple[str, ...]:
+    return (*(d.name or "" for d in facts.run.devices), facts.run.backend or "")
+
+
+# A run is asked for its maker many times, and all runs of a machine have the same names.
+@lru_cache(maxsize=64)
+def _are_apple(names: tuple[str, ...]) -> bool:
+    return any(n.startswith("Apple") or n.lower().startswith(("metal", "mtl", "mlx")) for n in names)
+
+
+@lru_cache(maxsize=64)
+def _hold(names: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    return any(word in name.lower() for name in names for word in words)
 
 
 def gpu(facts: Facts) -> str:

@@ -111,7 +111,7 @@ class Thresholds:
 
     def changed(self) -> dict[str, int | float]:
         """Names and values that differ from the defaults."""
-        if self == DEFAULTS:
+        if self is DEFAULTS:
             return {}
         return {
             f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(DEFAULTS, f.name)

@@ -281,15 +281,21 @@ class LogState:
         stream.anchors = []
 
 
-_METHODS: dict[Any, tuple[str, ...]] = {}
+_LISTENING: dict[Any, list[tuple[str, str]]] = {}
 
 
-def methods(kind: type[Any], prefix: str) -> tuple[str, ...]:
-    """Names of the methods of ``kind`` that begin with ``prefix``, which is always the same of one ``kind``."""
-    found = _METHODS.get(kind)
-    if found is None:
-        found = _METHODS[kind] = tuple(name for name in dir(kind) if name.startswith(prefix))
-    return found
+def listening(reader: object, grammar: str, cut: str, start: str = "") -> dict[str, Handler]:
+    """Handlers that are methods of ``reader`` named like rules of ``grammar``: ``cut`` and the name of the rule.
+
+    With ``start`` only those whose rule begins with it.
+    """
+    kind = type(reader)
+    names = _LISTENING.get(kind)
+    if names is None:
+        prefix = cut + start
+        names = [(f"{grammar}.{name[len(cut) :]}", name) for name in dir(kind) if name.startswith(prefix)]
+        _LISTENING[kind] = names
+    return {rule: getattr(reader, name) for rule, name in names}
 
 
 def fold(run: Run) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
 
 from loganalyze.formats.capture import Block, Segment
 from loganalyze.formats.capture_segments import Segmenter, format_of, share_of_captures, unmatched
+from loganalyze.formats.log_look import is_llama_line
 from loganalyze.model.records import Capture, Clock, Source
 
 TYPE_CHECKING = False
@@ -48,7 +49,7 @@ def _first_lines(head: bytes) -> list[bytes]:
     lines = head.split(b"\n", SNIFF_LINES)
     if len(lines) > 1 and (len(lines) > SNIFF_LINES or not head.endswith(b"\n")):
         lines.pop()
-    return [x.rstrip(b"\r") for x in lines]
+    return [x.rstrip(b"\r") for x in lines] if b"\r" in head else lines
 
 
 def _sniff_wrapped(lines: list[bytes]) -> str | None:
@@ -71,7 +72,7 @@ def _first(lines: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def _sniff(lines: list[bytes]) -> str | None:
-    if not any(map(format_of, _first(lines))):
+    if not any(map(format_of, filterfalse(is_llama_line, _first(lines)))):
         return None
     found, share = share_of_captures(lines)
     return found if share >= SNIFF_SHARE else None

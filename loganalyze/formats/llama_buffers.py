@@ -11,7 +11,7 @@ Facts: ``kv_mib`` (all caches of the context), ``kv_cells``, ``kv_layers``, ``kv
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_devices import backend_of
 
@@ -48,9 +48,7 @@ class Buffers:
         self.loads = Loads.of(state)
 
     def handlers(self) -> dict[str, Handler]:
-        found: dict[str, Handler] = {
-            f"llama_memory.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")
-        }
+        found: dict[str, Handler] = listening(self, "llama_memory", "on_")
         found["llama_device.metal_buffer"] = self.metal_buffer
         return found
 

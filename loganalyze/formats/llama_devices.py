@@ -6,7 +6,7 @@ Facts: ``commit``, ``compiler``, ``verbosity``, ``seed``, ``devices_used`` (ids 
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.model.records import Device
 
@@ -61,7 +61,7 @@ class Devices:
         self._banner = "CUDA"
 
     def handlers(self) -> dict[str, Handler]:
-        return {f"llama_device.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")}
+        return listening(self, "llama_device", "on_")
 
     def find(self, line: Line, backend: str | None, device: str | None, name: str | None) -> Device:
         """The device of that id, or else of that name, of the current run; added when new."""

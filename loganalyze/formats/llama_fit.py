@@ -12,7 +12,7 @@ where no buffer line was printed, as in every default log.
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.formats.llama_blocks import TABLE, Loads
 from loganalyze.formats.llama_devices import Devices, backend_of
 
@@ -47,7 +47,7 @@ class Fit:
         self._rows: list[dict[str, Any]] = []
 
     def handlers(self) -> dict[str, Handler]:
-        found: dict[str, Handler] = {f"llama_load.{name}": getattr(self, name) for name in methods(type(self), "fit_")}
+        found: dict[str, Handler] = listening(self, "llama_load", "", "fit_")
         names = ("table_head", "table_device", "table_host", "table_json")
         return found | {f"llama_memory.{name}": getattr(self, name) for name in names}
 

@@ -7,7 +7,7 @@ Facts: ``gguf_version``, ``n_tensors``, ``tensor_types`` (type -> tensors), ``ft
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.formats.llama_blocks import Loads
 from loganalyze.formats.llama_names import ftype_name, quant_of_file
 
@@ -65,7 +65,7 @@ class Model:
         self._overrides: dict[tuple[int, str], Event] = {}
 
     def handlers(self) -> dict[str, Handler]:
-        return {f"llama_load.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")}
+        return listening(self, "llama_load", "on_")
 
     # ---- loader
 

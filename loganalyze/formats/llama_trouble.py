@@ -7,7 +7,7 @@ with ``reason`` for errors that are not of memory.
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.formats.llama_failures import MIB, Failures, gpu_prefix
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ class Trouble:
         state.at_end(self.failures.finish)
 
     def handlers(self) -> dict[str, Handler]:
-        return {f"llama_trouble.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")}
+        return listening(self, "llama_trouble", "on_")
 
     # ---- allocation
 

@@ -16,13 +16,22 @@ _WORDS = (
 
 def is_llama_log(head: bytes) -> bool:
     """True when most lines of ``head`` (the first ``LINES`` of a text) are surely llama.cpp's. False says nothing."""
-    lines = [line for line in head.split(b"\n", LINES)[:LINES] if line.strip()]
-    return sum(map(_is_llama_line, lines)) > len(lines) * SHARE
+    lines = list(filter(bytes.strip, head.split(b"\n", LINES)[:LINES]))
+    needed = len(lines) * SHARE
+    sure = 0
+    for number, line in enumerate(lines, 1):
+        sure += is_llama_line(line)
+        if sure > needed:
+            return True
+        if number - sure > needed:
+            return False
+    return False
 
 
-def _is_llama_line(line: bytes) -> bool:
-    if line.startswith(_WORDS):
-        return True
+def is_llama_line(line: bytes) -> bool:
+    """True when ``line``, which is not empty, is surely llama.cpp's and no telemetry. False says nothing."""
+    if not 48 <= line[0] <= 57:
+        return line.startswith(_WORDS)
     stamp, _, rest = line.partition(b" ")
     # minutes.seconds.milliseconds.microseconds and a level: "0.02.266.301 I llama_context: ..."
     return stamp.count(b".") == 3 and rest[1:2] == b" " and rest[:1] in b"DIWE" and stamp.replace(b".", b"").isdigit()

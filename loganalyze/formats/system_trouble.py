@@ -9,7 +9,7 @@ in kB are KiB.
 
 from __future__ import annotations
 
-from loganalyze.formats.base import methods
+from loganalyze.formats.base import listening
 from loganalyze.model.records import Event
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ class System:
         self._oom: Event | None = None
 
     def handlers(self) -> dict[str, Handler]:
-        return {f"system_trouble.{name[3:]}": getattr(self, name) for name in methods(type(self), "on_")}
+        return listening(self, "system_trouble", "on_")
 
     def _event(self, kind: str, line: Line, **data: Any) -> Event:
         """An event of the run it is about: the last one read, for a text that has the system's own lines beside it."""

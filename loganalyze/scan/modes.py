@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 
 from loganalyze.scan.wrappers.bare import CLOCK, EPOCH, SECONDS
 from loganalyze.scan.wrappers.container import COMPOSE
@@ -30,7 +31,7 @@ def modes_of(head: bytes, whole: bool = False) -> Modes:
             head = head.replace(space, b" ")
     modes.bold = b"**" in head
     modes.jsonl = head.lstrip().startswith(b'{"type":') or b'\n{"type":"log"' in head
-    modes.lmstudio = bool(_LM_HEADER.search(head))
+    modes.lmstudio = (b"]\n" in head or b"]\r" in head or head.endswith(b"]")) and bool(_LM_HEADER.search(head))
     lines = _lines(head, whole)
     if len(lines) >= 2:
         _stamps(modes, lines)
@@ -45,11 +46,15 @@ def _lines(head: bytes, whole: bool) -> list[bytes]:
         lines.pop()
     if b"\x1b" in head:
         lines = [_ESCAPES.sub(b"", line) for line in lines]
-    lines = [text for line in lines if (text := line.strip())]
-    quoted = [line for line in lines if line.startswith(b">")]
-    if len(quoted) * 2 > len(lines):
-        lines = [text for line in quoted if (text := line.lstrip(b"> "))]
+    lines = list(filter(None, map(bytes.strip, lines)))
+    if _firsts(lines).count(b">") * 2 > len(lines):
+        lines = [text for line in lines if line.startswith(b">") and (text := line.lstrip(b"> "))]
     return lines
+
+
+def _firsts(lines: list[bytes]) -> bytes:
+    """The first byte of each line."""
+    return bytes(map(itemgetter(0), lines))
 
 
 def _all(lines: list[bytes], fits: Callable[[bytes], object], share: float = 0.95) -> bool:
@@ -71,7 +76,7 @@ def _stamps(modes: Modes, lines: list[bytes]) -> None:
 
 def _marks(modes: Modes, lines: list[bytes]) -> None:
     # What lines begin with rules most marks out before any line is looked at closely.
-    firsts = bytes([line[0] for line in lines])
+    firsts = _firsts(lines)
     modes.editor = _count(firsts, b"0123456789") * 10 >= len(lines) * 9 and _numbered(lines)
     modes.diff = _count(firsts, b"+-") >= 2 and _is_diff(lines)
     if _count(firsts, b"IWED") * 2 > len(lines):

@@ -8,6 +8,7 @@ decision of ``--fit``, the command line. Logs written since 2026-05 print none o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from loganalyze.findings.measured import command
 from loganalyze.light import dataclass, field, lazy_pattern
@@ -85,6 +86,7 @@ def path_of(run: Run) -> str:
     return run.source.path if run.source is not None else run.id.split("#")[0]
 
 
+@lru_cache(maxsize=64)
 def is_gpu_backend(backend: str | None) -> bool:
     """True for the name of a backend that computes on a GPU."""
     return any(word in (backend or "").lower() for word in _GPU_BACKENDS)
