@@ -277,7 +277,7 @@ def test_stamps_inside_and_outside() -> None:
 
 
 def test_million_requests_stay_bounded() -> None:
-    from loganalyze.formats import base
+    from loganalyze.formats import folding
     from loganalyze.formats.base import LogState
     from loganalyze.model.records import Source
     from loganalyze.scan import Line
@@ -285,12 +285,12 @@ def test_million_requests_stay_bounded() -> None:
     state = LogState(Source("x"))
     line = Line(1, b"")
     state.at(line)
-    count = base.MAX_REQUESTS + 2 * base.FOLD
+    count = folding.MAX_REQUESTS + 2 * folding.FOLD
     for _ in range(count):
         request = state.request(line, prompt_tokens=2, prompt_ms=1.0)
     run = state.run
     assert request.id == str(count)
-    assert len(run.requests) <= base.MAX_REQUESTS
+    assert len(run.requests) <= folding.MAX_REQUESTS
     assert run.facts["folded_requests"] + len(run.requests) == count
     assert run.facts["folded_prompt_tokens"] == 2 * run.facts["folded_requests"]
 

@@ -122,9 +122,9 @@ SETUP = (
 
 
 def _figures(values: Row, run: Run, told: Figures) -> None:
-    values["prompt_tokens"] = _sum(r.prompt_tokens for r in run.requests)
+    values["prompt_tokens"] = _sum([*(r.prompt_tokens for r in run.requests), run.facts.get("folded_prompt_tokens")])
     values["cached_tokens"] = told.cached_tokens
-    values["output_tokens"] = _sum(r.output_tokens for r in run.requests)
+    values["output_tokens"] = _sum([*(r.output_tokens for r in run.requests), run.facts.get("folded_output_tokens")])
     for name in ("ttft_ms", "total_s", "vram_peak_mib", "reading_tps", "writing_tps"):
         values[name] = _round(told.metrics.get(name))
     values["vram_total_mib"] = _round(told.vram_total_mib)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events
 from loganalyze.model.records import Event, Request, Run, Source
 
 TYPE_CHECKING = False
@@ -40,13 +41,7 @@ LANE_LINES = 100
 WALL_DROP_S = 3600.0
 # Pairs of inner and outer time kept for the median; more do not make it better.
 MAX_ANCHORS = 2000
-# Requests kept one by one in a run (about 1 KB each). A log with more keeps the first and the last ones, and the sums of
-# those between, so that memory stays bounded.
-MAX_REQUESTS = 20_000
-KEEP_FIRST = 5_000
-FOLD = 5_000
 _HOSTS = (("ollama", "ollama"), ("llama-", "llama.cpp"))
-_FOLDED = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval_ms", "total_ms")
 
 
 class Stream:
@@ -214,15 +209,14 @@ class LogState:
     def event(self, kind: str, line: Line, **data: Any) -> Event:
         """Record an event of the current run (``kind`` from ``EVENT_KINDS``)."""
         event = Event(kind, line.str, self.source.path, line.number, line.t_s, data)
-        self.run.events.append(event)
+        run = self.run
+        run.events.append(event)
+        if len(run.events) > MAX_EVENTS:
+            fold_events(run)
         return event
 
     def request(self, line: Line, **fields: Any) -> Request:
-        """Add a request to the current run. Of a very long run the requests between are folded into facts.
-
-        These are ``folded_requests`` (how many) and the sums ``folded_prompt_tokens``, ``folded_cached_tokens``,
-        ``folded_prompt_ms``, ``folded_output_tokens``, ``folded_eval_ms`` and ``folded_total_ms``.
-        """
+        """Add a request to the current run. Those in the middle of a very long run are summed up (``folding``)."""
         run = self.run
         request = Request(id=self.next_id(run), source=self.source.path, line=line.number, **fields)
         run.requests.append(request)
@@ -296,15 +290,3 @@ def listening(reader: object, grammar: str, cut: str, start: str = "") -> dict[s
         names = [(f"{grammar}.{name[len(cut) :]}", name) for name in dir(kind) if name.startswith(prefix)]
         _LISTENING[kind] = names
     return {rule: getattr(reader, name) for rule, name in names}
-
-
-def fold(run: Run) -> None:
-    """Take requests out of the middle of ``run`` and add their sums to its facts."""
-    facts = run.facts
-    middle = run.requests[KEEP_FIRST : KEEP_FIRST + FOLD]
-    del run.requests[KEEP_FIRST : KEEP_FIRST + FOLD]
-    facts["folded_requests"] = facts.get("folded_requests", 0) + len(middle)
-    for name in _FOLDED:
-        values = [value for r in middle if (value := getattr(r, name)) is not None]
-        if values:
-            facts[f"folded_{name}"] = facts.get(f"folded_{name}", 0) + sum(values)

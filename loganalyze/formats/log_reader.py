@@ -170,7 +170,12 @@ def _telling(runs: list[Run], source: Source) -> list[Run]:
         run.id = f"{source.path}#{number}"
     folded = sum(int(run.facts.get("folded_requests", 0)) for run in kept)
     if folded:
-        source.notes.append(f"{folded} requests from the middle of long runs are kept as sums only")
+        source.notes.append(
+            f"{folded} requests from the middle of long runs are kept as sums only; the slowest are kept whole"
+        )
+    events = sum(int(run.facts.get("folded_events", 0)) for run in kept)
+    if events:
+        source.notes.append(f"{events} events from the middle of long runs were left out")
     return kept
 
 

@@ -8,8 +8,9 @@ This takes about a nanosecond for a byte whatever the number of literals; automa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from array import array
+from collections.abc import Callable
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ _FAR = 3
 _GROUP = 8
 _PAD = b"\n" * (2 * _WORD * _GROUP)
 _BITS = 20
-_PAIR_BITS = 20
+_PAIR_BITS = 18
 _MASK = 0xFFFFFFFF
 # Odd numbers to spread words over the tables: of the first, the one that spreads the text at hand best is taken.
 _FACTORS = tuple(np.uint32(0x9E3779B1 + 0x61C88 * 2 * i) for i in range(8))
@@ -59,7 +60,7 @@ class WordFinder:
         self._near = [_table(_mixed(pairs, side), _PAIR_BITS) for pairs, side in zip(tables.near, _SIDES, strict=True)]
         self._far = [_table(_mixed(pairs, side), _PAIR_BITS) for pairs, side in zip(tables.far, _SIDES, strict=True)]
         self._both = _table(_mixed(tables.both, *_SIDES), _PAIR_BITS)
-        self._loose = _table(_mixed([(word,) for word in tables.loose]), _PAIR_BITS)
+        self._loose = _table(_mixed(tables.loose), _PAIR_BITS)
         self._hashes: Any = np.empty(0, np.uint32)
         self._found: Any = np.empty(0, np.bool_)
 
@@ -123,9 +124,11 @@ def _table(hashes: Any, bits: int) -> Any:
     return table
 
 
-def _mixed(rows: Sequence[tuple[int, ...]], *sides: np.uint32) -> Any:
+def _mixed(rows: array[int], *sides: np.uint32) -> Any:
+    if not rows:
+        return np.empty(0, np.uint32)
     factors = np.array([_MIX, *sides], np.uint32)
-    return (np.array(rows, np.uint32).reshape(-1, len(factors)) * factors).sum(axis=1, dtype=np.uint32)
+    return (np.frombuffer(rows, np.uint32).reshape(-1, len(factors)) * factors).sum(axis=1, dtype=np.uint32)
 
 
 def _factor(words: Any, text: bytes) -> np.uint32:
@@ -157,10 +160,11 @@ class _Tables:
 
     def __init__(self, literals: list[bytes], counts: list[int]) -> None:
         self.known: dict[int, list[tuple[int, bytes]]] = {}
-        self.near: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        self.far: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        self.both: list[tuple[int, int, int]] = []
-        self.loose: list[int] = []
+        # Arrays, for lists of as many tuples take a dozen megabytes.
+        self.near = (array("I"), array("I"))
+        self.far = (array("I"), array("I"))
+        self.both = array("I")
+        self.loose = array("I")
         for literal in literals:
             for phase in range(_WORD):
                 self._add(literal, *_rarest(literal, phase, counts))
@@ -169,15 +173,19 @@ class _Tables:
         for word in words:
             self.known.setdefault(word, []).append((start, literal))
         at = start + _WORD
-        self.near[side].extend(product(words, _values(literal, at if side else start - 2, 2)))
+        self.near[side].extend(chain.from_iterable(product(words, _values(literal, at if side else start - 2, 2))))
         behind, before = len(literal) - at, start
         if max(behind, before) >= _FAR:
             far = 1 if behind >= _FAR else 0
-            self.far[far].extend(product(words, _values(literal, at if far else start - _FAR, _FAR)))
+            self.far[far].extend(
+                chain.from_iterable(product(words, _values(literal, at if far else start - _FAR, _FAR)))
+            )
         elif behind and before and behind + before >= _FAR:
-            self.both += product(words, _values(literal, start - 2, 2), _values(literal, at, 2))
+            self.both.extend(
+                chain.from_iterable(product(words, _values(literal, start - 2, 2), _values(literal, at, 2)))
+            )
         else:
-            self.loose += words
+            self.loose.extend(words)
 
 
 def _rarest(literal: bytes, phase: int, counts: list[int]) -> tuple[int, list[int], int]:

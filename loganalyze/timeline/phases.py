@@ -32,7 +32,7 @@ def fill_phases(run: Run) -> None:
         _lay_out(run)
     phases = [phase for request in run.requests for phase in _request_phases(request, run)]
     load = _load_phase(run)
-    run.phases = sorted([*load, *phases, *_idle(load + phases)], key=lambda p: (p.start_s, p.end_s))
+    run.phases = sorted([*load, *phases, *_idle(load + phases, run)], key=lambda p: (p.start_s, p.end_s))
 
 
 def _has_stamps(run: Run) -> bool:
@@ -139,12 +139,17 @@ def _tells_load(run: Run) -> bool:
     return run.clock.kind == "relative" and (run.start_s or 0.0) < LATE_S
 
 
-def _idle(busy: list[Phase]) -> list[Phase]:
-    """Gaps between the given phases."""
+def _idle(busy: list[Phase], run: Run) -> list[Phase]:
+    """Gaps between the given phases, but for those where requests were at work that are kept as sums only."""
     gaps: list[Phase] = []
+    first, last = run.facts.get("folded_from_s", float("inf")), run.facts.get("folded_to_s", float("-inf"))
     reached: float | None = None
     for phase in sorted(busy, key=lambda p: p.start_s):
-        if reached is not None and phase.start_s - reached > MIN_IDLE_S:
+        if (
+            reached is not None
+            and phase.start_s - reached > MIN_IDLE_S
+            and not (first < phase.start_s and reached < last)
+        ):
             gaps.append(Phase("idle", reached, phase.start_s, None, phase.source))
         reached = phase.end_s if reached is None else max(reached, phase.end_s)
     return gaps

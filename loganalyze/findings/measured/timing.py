@@ -11,6 +11,7 @@ from itertools import pairwise
 from loganalyze.findings.measured.middle import median
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.light import dataclass, field
+from loganalyze.model.buckets import bucket, bucket_ms
 from loganalyze.model.records import HalfFacts, Request, Run
 
 LAID_OUT = "laid out"
@@ -62,12 +63,12 @@ def measure_timing(run: Run, limits: Thresholds) -> Timing:
     """Timing of ``run``; every figure is None where the log does not carry it."""
     found = Timing(requests=list(run.requests))
     requests = run.requests
-    found.incomplete = sum(not r.complete for r in requests)
-    _halves(found, requests)
+    found.incomplete = sum(not r.complete for r in requests) + int(run.facts.get("folded_incomplete", 0))
+    _halves(found, requests, run)
     _company(found, run)
     alone = _alone(requests, run) if found.streams_max > 1 else list(requests)
     _alone_rates(found, alone, limits)
-    _felt(found, requests)
+    _felt(found, requests, run)
     if found.writing.tps is None and found.reading.tps is None:
         _intervals(found, run)
     return found
@@ -99,11 +100,22 @@ def _half(pairs: list[tuple[int, float]]) -> HalfFacts:
     return HalfFacts(tokens=tokens, ms=ms, tps=tokens / ms * 1000)
 
 
-def _halves(found: Timing, requests: list[Request]) -> None:
-    found.reading = _half([p for r in requests if (p := read(r))])
-    found.writing = _half([p for r in requests if (p := written(r))])
-    prompt_ms = _total(r.prompt_ms for r in requests)
-    eval_ms = _total(r.eval_ms for r in requests if not r.end_to_end_tps)
+def _folded(run: Run, name: str) -> float | None:
+    """A sum over the requests of a very long run that are not kept one by one (``formats.folding``)."""
+    value = run.facts.get(f"folded_{name}")
+    return value if isinstance(value, int | float) else None
+
+
+def _folded_pair(run: Run, half: str) -> list[tuple[int, float]]:
+    tokens, ms = _folded(run, f"{half}_tokens"), _folded(run, f"{half}_ms")
+    return [(int(tokens), ms)] if tokens and ms else []
+
+
+def _halves(found: Timing, requests: list[Request], run: Run) -> None:
+    found.reading = _half([p for r in requests if (p := read(r))] + _folded_pair(run, "read"))
+    found.writing = _half([p for r in requests if (p := written(r))] + _folded_pair(run, "written"))
+    prompt_ms = _total([*(r.prompt_ms for r in requests), _folded(run, "prompt_ms")])
+    eval_ms = _total([*(r.eval_ms for r in requests if not r.end_to_end_tps), _folded(run, "eval_ms")])
     if found.reading.ms is None:
         found.reading.ms = prompt_ms
     if found.writing.ms is None:
@@ -116,9 +128,9 @@ def _halves(found: Timing, requests: list[Request]) -> None:
     both = (found.reading.ms or 0) + (found.writing.ms or 0)
     if both > 0 and found.reading.ms is not None and found.writing.ms is not None:
         found.reading.share, found.writing.share = found.reading.ms / both, found.writing.ms / both
-    totals = [r.total_ms for r in requests if r.total_ms is not None]
-    found.request_ms = both if both > 0 else (sum(totals) if totals else None)
-    found.cached_tokens = _total_int(r.cached_tokens for r in requests)
+    totals = _total([*(r.total_ms for r in requests), _folded(run, "total_ms")])
+    found.request_ms = both if both > 0 else totals
+    found.cached_tokens = _total_int([*(r.cached_tokens for r in requests), _folded(run, "cached_tokens")])
     found.end_to_end_only = bool(requests) and all(r.end_to_end_tps for r in requests)
 
 
@@ -202,10 +214,27 @@ def _alone_rates(found: Timing, alone: list[Request], limits: Thresholds) -> Non
         found.ratio = long_reads / found.alone_tps
 
 
-def _felt(found: Timing, requests: list[Request]) -> None:
+def _median_first(firsts: list[float], run: Run) -> float:
+    """The middle time to the first token; of a very long run to one percent, as its requests are counted in buckets."""
+    folded = run.facts.get("folded_first_token")
+    if not isinstance(folded, dict) or not folded:
+        return median(firsts)
+    counts = dict(folded)
+    for first in firsts:
+        number = bucket(first)
+        counts[number] = counts.get(number, 0) + 1
+    rest = sum(counts.values()) / 2
+    for number in sorted(counts):
+        rest -= counts[number]
+        if rest <= 0:
+            break
+    return bucket_ms(number)
+
+
+def _felt(found: Timing, requests: list[Request], run: Run) -> None:
     firsts = [f for r in requests if (f := r.ttft_ms if r.ttft_ms is not None else r.prompt_ms) is not None]
     if firsts:
-        found.ttft_max_ms, found.ttft_median_ms = max(firsts), median(firsts)
+        found.ttft_max_ms, found.ttft_median_ms = max(firsts), _median_first(firsts, run)
     reads = [r for r in requests if r.prompt_ms is not None]
     writes = [r for r in requests if r.eval_ms is not None]
     found.slow_read = max(reads, key=lambda r: r.prompt_ms or 0, default=None)
