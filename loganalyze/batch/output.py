@@ -10,7 +10,7 @@ from loganalyze.batch.row import COLUMNS, Row
 from loganalyze.batch.spool import Spool
 from loganalyze.batch.summary import Summary
 from loganalyze.errors import LogAnalyzeError, UsageError
-from loganalyze.files import replacing
+from loganalyze.replacing import replacing
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet", ".html")
 # A page with more rows than this no longer opens well; the counts above the table still hold for all.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from loganalyze.model.report import Report
 
 CONFIG_NAME = "loganalyze.toml"
+DEFAULT_COLUMNS = 100
 
 
 def options_of(values: dict[str, Any]) -> Options:
@@ -82,12 +83,21 @@ def width_of(values: dict[str, Any]) -> int:
     """Columns to print into."""
     text = values.get("width")
     if text is None:
-        import shutil
-
-        return shutil.get_terminal_size((100, 24)).columns
+        return _columns()
     if not str(text).isdigit() or not 20 <= int(text) <= 1000:
         raise UsageError(f"--width {text}: give a number from 20 to 1000")
     return int(text)
+
+
+def _columns() -> int:
+    """Columns of the terminal, as ``shutil`` finds them, which imports all kinds of archives."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or DEFAULT_COLUMNS  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return DEFAULT_COLUMNS
 
 
 def colour_of(values: dict[str, Any]) -> bool:

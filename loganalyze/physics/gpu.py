@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from loganalyze.light import lazy_pattern
-from loganalyze.physics.tables import Gpu, gpus
+from loganalyze.physics.tables import Gpu, gpus, gpus_with
 
 _GFX = lazy_pattern(r"\bgfx[0-9a-f]{3,5}\b")
 _NUMBER = lazy_pattern(r"[a-z]*\d[a-z0-9]*")
@@ -48,7 +48,7 @@ def largest_mib(name: str | None) -> float | None:
 def _named(text: str) -> list[Gpu]:
     """Rows that ``text`` names: those that share a model number with it are tried first."""
     numbers = set(_NUMBER.findall(text.lower()))
-    likely = [gpu for gpu in gpus() if not numbers.isdisjoint(_NUMBER.findall(gpu.name.lower()))]
+    likely = [gpu for gpu in gpus_with(numbers) if not numbers.isdisjoint(_NUMBER.findall(gpu.name.lower()))]
     return [g for g in likely if g.named_in(text)] or [g for g in gpus() if g.named_in(text)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from loganalyze.light import dataclass
@@ -55,10 +56,12 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+@cache
+def _lines() -> tuple[str, ...]:
+    """Lines of the table, the first of which names the columns."""
     # importlib.resources would import zip and temporary file support first: a third of a short log's time
-    with open(os.path.join(os.path.dirname(__file__), "data", name), encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    with open(os.path.join(os.path.dirname(__file__), "data", "gpus.csv"), encoding="utf-8") as file:
+        return tuple(file.read().splitlines())
 
 
 def _gpu(row: dict[str, str]) -> Gpu:
@@ -83,7 +86,14 @@ def _gpu(row: dict[str, str]) -> Gpu:
 @cache
 def gpus() -> tuple[Gpu, ...]:
     """Every card of the table, in file order."""
-    return tuple(_gpu(row) for row in _rows("gpus.csv"))
+    return tuple(map(_gpu, csv.DictReader(_lines())))
+
+
+def gpus_with(words: Iterable[str]) -> list[Gpu]:
+    """Cards in whose row one of ``words`` stands, written small. Reading all rows takes longer than most logs."""
+    wanted = tuple(words)
+    head, *lines = _lines()
+    return list(map(_gpu, csv.DictReader([head, *(x for x in lines if any(map(x.lower().__contains__, wanted)))])))
 
 
 def link_gbs(generation: float | None, width: float | None) -> float | None:

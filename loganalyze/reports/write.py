@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loganalyze.errors import LogAnalyzeError, UsageError
-from loganalyze.files import replacing
 from loganalyze.model.report import Report
+from loganalyze.replacing import replacing
 from loganalyze.reports import WRITERS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from loganalyze.errors import LogAnalyzeError
-from loganalyze.files import replacing
 from loganalyze.model.records import Reading, Run
+from loganalyze.replacing import replacing
 from loganalyze.timeline.table import is_wall_time, tidy, wide
 
 if TYPE_CHECKING:
