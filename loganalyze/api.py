@@ -45,10 +45,12 @@ def read(paths: Path | Sequence[Path], options: Options | None = None) -> Readin
 def join(runs: list[Run], captures: list[Capture], sources: list[Source], options: Options) -> Reading:
     """Place what was read from ``sources`` on one axis and group it into runs."""
     from loganalyze.timeline import align
-    from loganalyze.timeline.merge import merge_clients
 
     reading = align(runs, captures, tz=options.tz, starts=options.starts, group=options.group)
-    merge_clients(reading)
+    if len(reading.runs) > 1:
+        from loganalyze.timeline.merge import merge_clients
+
+        merge_clients(reading)
     reading.sources = sources
     return reading
 

@@ -13,9 +13,12 @@ from __future__ import annotations
 from loganalyze.findings import record, signs
 from loganalyze.findings.answers import cant_tell, clear, finding, gpu_line
 from loganalyze.findings.facts import Facts
-from loganalyze.findings.measured.gpu_series import Card
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loganalyze.findings.measured.gpu_series import Card
 
 CAUSE = "throttled"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loganalyze.findings.measured.gpu_series import GpuFacts
 from loganalyze.findings.measured.placement import Placement, on_host
 from loganalyze.findings.measured.timing import Timing
 from loganalyze.light import dataclass
@@ -21,6 +20,8 @@ from loganalyze.physics.weights import Weights, estimate, kv_bytes_per_token
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from loganalyze.findings.measured.gpu_series import GpuFacts
 
 # Bytes of cache a layer takes per token with grouped queries (8 KV heads of 128 in f16): Llama-3, Mistral, Qwen3.
 KV_PER_LAYER = 4096
