@@ -60,7 +60,7 @@ def _sniff_wrapped(lines: list[bytes]) -> str | None:
     if not has_prefixes(text, _first(lines)):
         return None
     with open_source(text) as opened:
-        if not any(map(format_of, _first(piece.text for piece in all_lines(opened)))):
+        if not _any_starts(piece.text for piece in all_lines(opened)):
             return None
     with open_source(text) as opened:
         pieces = list(all_lines(opened))
@@ -71,8 +71,13 @@ def _first(lines: Iterable[bytes]) -> Iterable[bytes]:
     return islice(filter(bytes.strip, lines), FIRST_LOOK)
 
 
+def _any_starts(lines: Iterable[bytes]) -> bool:
+    """Whether one of the first lines starts a capture."""
+    return any(map(format_of, filterfalse(is_llama_line, _first(lines))))
+
+
 def _sniff(lines: list[bytes]) -> str | None:
-    if not any(map(format_of, filterfalse(is_llama_line, _first(lines)))):
+    if not _any_starts(lines):
         return None
     found, share = share_of_captures(lines)
     return found if share >= SNIFF_SHARE else None

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Shapes remembered per matcher; a log with more distinct shapes is hostile or no log, and only loses the shortcut.
 MAX_SHAPES = 4096
+# Lines remembered with their match, the first ones met: programs start with the same lines in every log of a batch.
+MAX_KNOWN = 2048
 _DIGITS = b"0123456789.-"
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 # Literals are looked up by four of their bytes: one set operation in place of hundreds of searches a line.
@@ -293,6 +295,7 @@ class Matcher:
         """Pre-selection literals."""
         self._shapes: dict[bytes, Rule] = {}
         self._refused: set[bytes] = set()
+        self._known: dict[bytes, Match] = {}
 
     @property
     def rules(self) -> list[Rule]:
@@ -314,6 +317,15 @@ class Matcher:
 
     def match(self, text: bytes) -> Match | None:
         """The first rule that takes ``text``, or None."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        found = self._by_shape(text)
+        if found is not None and len(self._known) < MAX_KNOWN:
+            self._known[text] = found
+        return found
+
+    def _by_shape(self, text: bytes) -> Match | None:
         shape = text.translate(None, _DIGITS)
         rule = self._shapes.get(shape)
         if rule is not None:
