@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from loganalyze.errors import UnreadableError, UsageError
 from loganalyze.inputs import SKIPPED_SUFFIXES
+from loganalyze.numerals import is_whole
 
 SMALL_FOLDER = 48
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
@@ -178,6 +179,6 @@ def check_jobs(text: str | None) -> int:
     """``--jobs`` as a number; default: one a core, at most 32."""
     if text is None:
         return min(os.cpu_count() or 1, 32)
-    if not text.isdigit() or not 1 <= int(text) <= 256:
+    if not is_whole(text) or not 1 <= int(text) <= 256:
         raise UsageError(f"--jobs {text}: give a number from 1 to 256")
     return int(text)

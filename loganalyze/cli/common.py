@@ -6,6 +6,7 @@ import os
 import sys
 
 from loganalyze.errors import UsageError
+from loganalyze.numerals import is_whole
 from loganalyze.options import Options
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ def width_of(values: dict[str, Any]) -> int:
     text = values.get("width")
     if text is None:
         return _columns()
-    if not str(text).isdigit() or not 20 <= int(text) <= 1000:
+    if not is_whole(str(text)) or not 20 <= int(text) <= 1000:
         raise UsageError(f"--width {text}: give a number from 20 to 1000")
     return int(text)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
+from loganalyze.numerals import is_whole
 
 
 def host_computes(facts: Facts, limits: Thresholds) -> bool | None:
@@ -53,7 +54,7 @@ OLD_BUILD = {"sycl": 3500, "vulkan": 3500, "rocm": 2500, "": 2000}
 def old_build(facts: Facts) -> bool:
     """True for a llama.cpp of the time when half of today's rate was normal."""
     version = facts.run.version or ""
-    if not version.startswith("b") or not version[1:].isdigit():
+    if not version.startswith("b") or not is_whole(version[1:]):
         return False
     backend = (facts.run.backend or "").lower()
     return int(version[1:]) < next((n for name, n in OLD_BUILD.items() if name and name in backend), OLD_BUILD[""])

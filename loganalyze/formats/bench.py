@@ -32,6 +32,8 @@ _COLUMNS = {"threads": "n_threads", "ngl": "n_gpu_layers", "fa": "flash_attn"}
 # A pretty-printed record has about 45 lines; far more is no record.
 MAX_RECORD_LINES = 400
 MAX_ROWS = 100_000
+# More tokens or seconds than any run has.
+MOST = 1e12
 
 
 class _Bench:
@@ -212,6 +214,9 @@ class _Bench:
         s_tg: float,
         depth: float = 0.0,
     ) -> None:
+        if not all(0 <= value < MOST for value in (pp, tg, streams, t_pp, s_pp, t_tg, s_tg, depth)):
+            self.state.event("error", line, text="figures that cannot be")
+            return
         request = self.state.request(line, n_ctx_used=int(depth) or None)
         request.prompt_tokens = int(pp * streams)
         request.prompt_ms, request.prompt_tps = t_pp * 1000, s_pp if s_pp > 0 and pp > 1 else None

@@ -15,6 +15,7 @@ from loganalyze.formats.capture import Segment, capture_from_rows
 from loganalyze.formats.sizes import BYTE, GIB, KIB, MIB, has_suffix, size_mib, unit_of
 from loganalyze.grammar.match import Match, Matcher
 from loganalyze.model.records import Capture, CaptureKind
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _blocks(segment: Segment, notes: list[str]) -> tuple[list[_Block], list[dict
                 blocks[-1].adjusted = [found.fields["used"], found.fields["free"]]
         else:
             _take_row(segment, blocks, number, line, found.fields, heading)
-    if segment.last_line_cut and last in ("row", "line") and (blocks or short):
+    if segment.last_line_cut and (short if last == "line" else last == "row" and blocks):
         _doubt(segment, blocks, short, line, last, notes)
     return blocks, short
 
@@ -184,10 +185,10 @@ def _unit(segment: Segment, blocks: list[_Block]) -> tuple[float, str]:
         return said, "as the command line says"
     if not blocks:
         return KIB, "KiB"
-    figures = [float(a) for b in blocks[:50] for a in (*b.amounts, *b.swap) if a.isdigit()]
+    figures = [float(a) for b in blocks[:50] for a in (*b.amounts, *b.swap) if is_whole(a, 18)]
     first = blocks[0].amounts
-    shared = float(first[3]) if len(first) > 3 and first[3].isdigit() else None
-    return unit_of(float(first[0]), figures, shared) if first[0].isdigit() else (BYTE, "B")
+    shared = float(first[3]) if len(first) > 3 and is_whole(first[3], 18) else None
+    return unit_of(float(first[0]), figures, shared) if is_whole(first[0], 18) else (BYTE, "B")
 
 
 def _said_unit(command: str | None) -> float | None:

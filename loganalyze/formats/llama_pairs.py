@@ -57,4 +57,4 @@ def json_as_text(raw: bytes) -> bytes | None:
     if not isinstance(message, str) or not isinstance(level, str):
         return None
     extras = " ".join(f"{key}={json.dumps(value)}" for key, value in record.items() if key not in _HEAD)
-    return f"{level} [{record.get('function')}] {message} | {extras}".encode()
+    return f"{level} [{record.get('function')}] {message} | {extras}".encode(errors="replace")

@@ -14,6 +14,7 @@ from loganalyze.formats.nvidia_csv import is_apps_header
 from loganalyze.formats.nvidia_fields import HEADER_HINT, Field, parse_header
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def parse(segment: Segment) -> list[Capture]:
 def _infer(line: bytes) -> list[Field]:
     """Columns of rows without a header: stamp and id are told by their cells, what stands between is not used."""
     cells = [c.strip() for c in line.decode("utf-8", "replace").split(",")]
-    at = next((i for i, c in enumerate(cells) if c.isdigit()), 0)
+    at = next((i for i, c in enumerate(cells) if is_whole(c)), 0)
     lead = [
         Field("timestamp") if "/" in c else Field("uuid") if c.startswith("GPU-") else Field("?") for c in cells[:at]
     ]

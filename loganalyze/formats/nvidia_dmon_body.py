@@ -9,6 +9,7 @@ from loganalyze.formats.capture_ahead import ahead
 from loganalyze.formats.nvidia_dmon import is_header
 from loganalyze.formats.nvidia_dmon_columns import Table, table_of
 from loganalyze.formats.nvidia_messages import is_message
+from loganalyze.numerals import is_whole
 
 if TYPE_CHECKING:
     from loganalyze.formats.capture import Block, Segment
@@ -170,7 +171,7 @@ def read_row(line: bytes, table: Table) -> dict[str, Any] | None:
         word = words[at].decode("ascii", "replace")
         if name in ("date", "time"):
             row[name] = word
-        elif word.isdigit() and len(word) < 10:
+        elif is_whole(word, 9):
             row[name] = int(word)
         elif word == "-" and name != "device":
             row[name] = None

@@ -100,7 +100,7 @@ def _value(cell: str) -> float | None:
 def _index(free: list[Column], names: dict[int, str]) -> None:
     """An index stands among the first columns and cycles 0..k-1, or is all 0 right behind the stamp."""
     for c in free:
-        if c.unit or c.decimals or c.at > 3 or c.top > 15:
+        if c.unit or c.decimals or c.at > 3 or not 0 <= c.top <= 15:
             continue
         values = c.known
         size = int(c.top) + 1

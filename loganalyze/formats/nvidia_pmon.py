@@ -13,6 +13,7 @@ from loganalyze.formats.nvidia_dmon import is_header
 from loganalyze.formats.nvidia_dmon_columns import header_cells
 from loganalyze.formats.nvidia_messages import is_message
 from loganalyze.model.records import Capture, CaptureKind
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_row(line: bytes, columns: list[str]) -> dict[str, Any] | None:
     if len(cells) != len(columns):
         return None
     named = dict(zip(columns, cells, strict=True))
-    if not named.get("gpu", "").isdigit():
+    if not is_whole(named.get("gpu", "")):
         return None
     row: dict[str, Any] = {"device": int(named["gpu"]), "pid": _int(named.get("pid"))}
     command = named.get("command", named.get("name"))
@@ -94,7 +95,7 @@ def read_row(line: bytes, columns: list[str]) -> dict[str, Any] | None:
 
 
 def _int(cell: str | None) -> int | None:
-    return int(cell) if cell is not None and cell.isdigit() and len(cell) < 12 else None
+    return int(cell) if cell is not None and is_whole(cell) else None
 
 
 def _times(rows: list[dict[str, Any]]) -> tuple[list[float | None], dict[str, Any]]:

@@ -13,6 +13,7 @@ import re
 from loganalyze.formats.capture_stamps import ctime_line
 from loganalyze.formats.nvidia_readings import number, readings
 from loganalyze.model.records import Capture, CaptureKind, Device
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class _Dumps:
             self.facts.setdefault("cuda_version", value)
 
     def _process(self, number_: int, key: str, value: str) -> bool:
-        if key == "Process ID" and value.isdigit() and self.card is not None:
+        if key == "Process ID" and is_whole(value) and self.card is not None:
             app = {"line": number_, "row": self.card["row"], "device": self.card["device"], "pid": int(value)}
             self.apps.append({**app, "process": None, "vram_used_mib": None})
             self.app_times.append(self.time)

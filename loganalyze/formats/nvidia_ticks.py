@@ -9,6 +9,7 @@ from loganalyze.formats.matrix import stacked
 from loganalyze.formats.nvidia_interleave import cards_by_gaps, cards_by_levels
 from loganalyze.formats.nvidia_types import IDENTITY, TIME, Series
 from loganalyze.model.records import Capture, Clock, Device
+from loganalyze.numerals import is_whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +73,7 @@ def _cards(frame: pl.DataFrame, series: Series, notes: list[str]) -> tuple[pl.Da
     import polars as pl
 
     if "device" in frame.columns:
-        return frame, {int(k): v for k, v in series.names.items() if k.isdigit()}
+        return frame, {int(k): v for k, v in series.names.items() if is_whole(k)}
     if IDENTITY in frame.columns:
         ids = frame[IDENTITY].unique(maintain_order=True).drop_nulls().to_list()
         by_name = all(i == series.names.get(i) for i in ids)
@@ -141,7 +142,7 @@ def ticks(device: pl.Series, t_s: pl.Series) -> pl.Series:
         return pl.int_range(0, len(device), dtype=pl.UInt32, eager=True).alias("row")
     begins = (device <= device.shift(1)).fill_null(False)
     if t_s.null_count() == 0:
-        steps = t_s.filter(device == device[0]).diff().drop_nulls()
+        steps = t_s.filter(device == device.drop_nulls()[0]).diff().drop_nulls()
         typical = steps.median()
         if isinstance(typical, float) and typical > 0:
             begins = begins | (t_s.diff() > typical / 2).fill_null(False)

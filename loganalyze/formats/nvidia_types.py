@@ -42,7 +42,11 @@ class Series:
 
         if TIME in frame.columns and self.zero_ms is None and frame[TIME].null_count() < frame.height:
             self.zero_ms = int(frame[TIME].drop_nulls()[0])
-        seconds = [((c - (self.zero_ms or 0)) / 1000.0).alias("t_s") for c in frame.get_columns() if c.name == TIME]
+        seconds = [
+            ((c.cast(pl.Int64) - (self.zero_ms or 0)) / 1000.0).alias("t_s")
+            for c in frame.get_columns()
+            if c.name == TIME
+        ]
         self.frames.append(pl.DataFrame(seconds + [narrowed(c) for c in frame.get_columns() if c.name != TIME]))
 
     @property

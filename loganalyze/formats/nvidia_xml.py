@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from loganalyze.formats.capture_stamps import ctime_line
 from loganalyze.formats.nvidia_readings import number, readings
 from loganalyze.model.records import Capture, CaptureKind, Device
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class _Reader:
 
     def _app(self, app: Element, base: dict[str, Any], time: float | None) -> None:
         pid = (app.findtext("pid") or "").strip()
-        if pid.isdigit() and len(pid) < 12:
+        if is_whole(pid):
             name = (app.findtext("process_name") or "").strip() or None
             used = number((app.findtext("used_memory") or "").strip())
             self.apps.append({**base, "pid": int(pid), "process": name, "vram_used_mib": used})

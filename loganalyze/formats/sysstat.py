@@ -15,6 +15,7 @@ from loganalyze.formats.capture import Segment, capture_from_rows, frame_of
 from loganalyze.formats.zones import offset_seconds
 from loganalyze.grammar.match import Matcher
 from loganalyze.model.records import Capture, CaptureKind, Clock
+from loganalyze.numerals import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,8 +147,8 @@ def _timed(
         return None
     notes: list[str] = []
     zone = stamps[0].zone
-    if stamps[0].time and stamps[0].time.isdigit():
-        times: list[float | None] = [float(s.time) if s.time and s.time.isdigit() else None for s in stamps]
+    if stamps[0].time and is_whole(stamps[0].time):
+        times: list[float | None] = [float(s.time) if s.time and is_whole(s.time) else None for s in stamps]
         zone = "UTC"
     else:
         clocks = unwrapped([time_of_day(s.time) if s.time else None for s in stamps])

@@ -9,6 +9,7 @@ from typing import Any
 from loganalyze.batch.row import COLUMNS
 from loganalyze.cli import common
 from loganalyze.errors import UsageError
+from loganalyze.numerals import is_whole
 
 SHOW_AFTER_S = 0.5
 
@@ -63,7 +64,7 @@ def run(values: dict[str, Any]) -> int:
 def _limit(text: str | None) -> int:
     if text is None:
         return 50
-    if not text.isdigit():
+    if not is_whole(text):
         raise UsageError(f"--limit {text}: give a number")
     return int(text)
 
