@@ -11,10 +11,12 @@ Of the events the first ones of each kind and the last ones of all are kept: ``f
 
 from __future__ import annotations
 
-from typing import Any
-
 from loganalyze.model.buckets import bucket
 from loganalyze.model.records import Event, Request, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Requests kept one by one (about 1 KB each with what later rooms make of them).
 MAX_REQUESTS = 8_000
