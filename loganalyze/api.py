@@ -101,16 +101,15 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
             return (_log_beside(opened) if wanted is None else []), captures
     from loganalyze.formats.log_reader import read_log
 
-    runs = read_log(opened, source)
+    pasted: list[Capture] = []
+    runs = read_log(opened, source, pasted)
     if source.format is None and source.lines and not any(run.requests or run.events for run in runs):
         return _as_document(opened) or _by_words(opened) or runs, []
-    return runs, _captures_within(opened) if wanted is None and any(run.requests for run in runs) else []
+    return runs, pasted if wanted is None and any(run.requests for run in runs) else []
 
 
 MIN_BESIDE = 3
 """Lines with figures that a text of captures must hold beside them before it is read as a log, too."""
-PASTED = (b"| NVIDIA-SMI ", b"procs ---", b"               total        used        free")
-"""What captures that people paste below a log begin with."""
 
 
 def _log_beside(opened: Any) -> list[Run]:
@@ -130,17 +129,6 @@ def _log_beside(opened: Any) -> list[Run]:
         source.matched, source.unmatched = source.matched + read, source.unmatched - read
         source.unread = [line for line in source.unread if line in fresh.source.unread]
     return runs
-
-
-def _captures_within(opened: Any) -> list[Capture]:
-    """Captures in a log that is still at hand whole."""
-    if not opened.whole or not any(mark in opened.head for mark in PASTED):
-        return []
-    from loganalyze.formats.capture_reader import embedded
-    from loganalyze.scan import all_lines, open_source
-
-    with open_source(opened.head, opened.source.path) as fresh:
-        return embedded(all_lines(fresh), opened.source)
 
 
 def _as_document(opened: Any) -> list[Run]:

@@ -6,10 +6,11 @@ from importlib import import_module
 
 from loganalyze.formats import log_index
 from loganalyze.formats.base import LogState
+from loganalyze.formats.embedded import HEADS, Embedded
 from loganalyze.formats.llama_pairs import json_as_text
 from loganalyze.formats.repair import repaired
 from loganalyze.grammar import Matcher
-from loganalyze.model.records import Run, Setup, Source
+from loganalyze.model.records import Capture, Run, Setup, Source
 from loganalyze.scan import scan
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ class LogFormats:
     def __init__(self) -> None:
         self.owner = log_index.OWNERS
         self.matcher = Matcher(log_index.OWNERS, log_index)
-        self.literals = self.matcher.literals
+        self.literals = (*self.matcher.literals, *HEADS)
         self.listeners = log_index.LISTENERS
         """Modules that have a handler for a rule, each loaded when the first such line comes."""
 
@@ -47,13 +48,18 @@ class LogFormats:
         return cls._loaded
 
 
-def read_log(opened: Any, source: Source) -> list[Run]:
-    """Runs in ``opened``; fills the counts, rule hits, examples, dialect and format of ``source``."""
+def read_log(opened: Any, source: Source, captures: list[Capture] | None = None) -> list[Run]:
+    """Runs in ``opened``; fills the counts, rule hits, examples, dialect and format of ``source``.
+
+    ``captures`` gets those that are pasted into the log.
+    """
     formats = LogFormats.load()
     reader = _Reader(formats, source)
     scanner = scan(opened, formats.literals)
     reader.state.scanner = scanner
     reader.read(scanner)
+    if captures is not None:
+        captures += reader.embedded.captures()
     runs = _telling(reader.state.finish(), source)
     source.unmatched = min(reader.unmatched, scanner.delivered)
     source.matched = scanner.delivered - source.unmatched
@@ -71,6 +77,7 @@ class _Reader:
         self._handlers: dict[str, dict[str, Handler]] = {}
         for name in log_index.ALWAYS:
             self._load(name)
+        self.embedded = Embedded(source)
         self.unmatched = 0
         self._table: dict[Rule, list[Any]] = {}
         self._pending: Line | None = None
@@ -141,6 +148,11 @@ class _Reader:
             if match is not None:
                 self._take(match, line)
                 return
+        scanner = self.state.scanner
+        if scanner is not None and self.embedded.take(line, scanner):
+            self._settle(line)
+            self._taken = line.number
+            return
         self._settle(line)
         if line.number != self._taken:
             self._pending = line
