@@ -1,9 +1,9 @@
 """Time and memory of reading large telemetry captures, against polars reading plain numbers.
 
-    python benchmarks/telemetry.py [--rows 1000000] [--rounds 3]
+    python benchmarks/telemetry.py [--rows 5000000] [--rounds 3] [--only smi dmon vmstat] [--json]
 
-Generates captures and a plain numeric CSV of the same rows in a temporary folder and reads each in a process of its own.
-Prints the best wall time of the rounds, its ratio to the plain CSV and the peak resident memory.
+Generates captures and a plain numeric CSV of the same rows in a temporary folder and reads each in a process of its own,
+in turn. Prints medians: seconds, ratios to the plain CSV (wall and CPU time) and the peak resident memory.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,9 @@ from pathlib import Path
 
 START = datetime(2024, 5, 1, 12, 34, 56, tzinfo=UTC)
 BLOCK = 1 << 20
+KINDS = ("smi", "dmon", "vmstat")
+NAMES = {"smi": "nvidia-smi CSV", "dmon": "dmon", "vmstat": "vmstat"}
+RATIO_GOAL, PEAK_GOAL_MB = 3.0, 300.0
 SMI_HEADER = (
     "timestamp, index, name, memory.used [MiB], memory.total [MiB], utilization.gpu [%], utilization.memory [%], "
     "power.draw [W], clocks.current.sm [MHz], temperature.gpu, pstate"
@@ -46,7 +50,7 @@ def values(rows: int) -> Iterator[tuple[datetime, int, int, int, float, int, int
 
 def generate(folder: Path, rows: int) -> None:
     """Write ``plain_*.csv`` and the captures of ``rows`` rows."""
-    names = ("plain_smi", "smi", "plain_dmon", "dmon", "plain_vmstat", "vmstat")
+    names = [n for kind in KINDS for n in (f"plain_{kind}", kind)]
     files = {n: (folder / f"{n}.csv").open("w", encoding="ascii", newline="\n") for n in names}
     files["smi"].write(SMI_HEADER + "\n")
     files["plain_smi"].write("t,index,used,total,busy,memory,watts,clock,temp,pstate\n")
@@ -113,50 +117,77 @@ def child(path: Path) -> None:
     import polars
 
     _ = polars.DataFrame({"a": [1]})
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     rows = read(path)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - used
     try:
         import resource
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     except ImportError:
         peak = 0
-    print(json.dumps({"seconds": seconds, "rows": rows, "peak_kib": peak}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "rows": rows, "peak_mb": peak * 1024 / 1e6}))
 
 
-def measure(paths: tuple[Path, Path], rounds: int) -> list[dict[str, float]]:
-    """Best of ``rounds`` readings of each path, in turn, each in a fresh process."""
+def measure(paths: tuple[Path, Path], rounds: int) -> dict[str, float]:
+    """Medians over ``rounds`` of reading a plain CSV and a capture in turn, each in a fresh process."""
     found: list[list[dict[str, float]]] = [[], []]
     for _ in range(rounds):
         for path, results in zip(paths, found, strict=True):
             command = [sys.executable, __file__, "--child", str(path)]
             results.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    return [min(results, key=lambda r: r["seconds"]) for results in found]
+    plain, capture = found
+    pairs = list(zip(plain, capture, strict=True))
+    return {
+        "rows": capture[0]["rows"],
+        "plain_s": statistics.median(r["seconds"] for r in plain),
+        "read_s": statistics.median(r["seconds"] for r in capture),
+        "ratio": statistics.median(b["seconds"] / a["seconds"] for a, b in pairs),
+        "cpu_ratio": statistics.median(b["cpu"] / a["cpu"] for a, b in pairs),
+        "peak_mb": statistics.median(r["peak_mb"] for r in capture),
+        "plain_mb": statistics.median(r["peak_mb"] for r in plain),
+    }
+
+
+def as_rows(name: str, got: dict[str, float]) -> list[dict[str, object]]:
+    """Measures with their goals."""
+    what = f"{NAMES[name]}, {got['rows'] / 1e6:g} M rows"
+    plain = "x polars plain CSV"
+    return [
+        {"measure": f"{what}, wall", "value": round(got["ratio"], 2), "goal": RATIO_GOAL, "unit": plain},
+        {"measure": f"{what}, CPU", "value": round(got["cpu_ratio"], 2), "goal": RATIO_GOAL, "unit": plain},
+        {"measure": f"{what}, peak memory", "value": round(got["peak_mb"]), "goal": PEAK_GOAL_MB, "unit": "MB"},
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", default=["smi", "dmon", "vmstat"])
-    parser.add_argument("--child", type=Path)
+    parser.add_argument("--only", nargs="*", choices=KINDS, default=KINDS)
+    parser.add_argument("--folder", type=Path, help="where captures were generated before, or are kept")
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        generate(Path(folder), options.rows)
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.folder or Path(name)
+        if not (folder / "vmstat.csv").exists():
+            generate(folder, options.rows)
+        found = {n: measure((folder / f"plain_{n}.csv", folder / f"{n}.csv"), options.rounds) for n in options.only}
+    if options.json:
+        print(json.dumps([row for n, got in found.items() for row in as_rows(n, got)], indent=1))
+        return
+    print(
+        f"{'capture':8}{'rows':>10}{'plain s':>9}{'read s':>9}{'wall x':>8}{'CPU x':>8}{'peak MB':>9}{'plain MB':>10}"
+    )
+    for n, got in found.items():
         print(
-            f"{'capture':8} {'rows':>9} {'MB':>6} {'plain s':>8} {'read s':>8} {'ratio':>6} {'peak MiB':>9} {'plain MiB':>9}"
+            f"{n:8}{got['rows']:10.0f}{got['plain_s']:9.2f}{got['read_s']:9.2f}{got['ratio']:8.2f}{got['cpu_ratio']:8.2f}"
+            f"{got['peak_mb']:9.0f}{got['plain_mb']:10.0f}"
         )
-        for name in options.only:
-            path = Path(folder) / f"{name}.csv"
-            plain, got = measure((Path(folder) / f"plain_{name}.csv", path), options.rounds)
-            print(
-                f"{name:8} {got['rows']:9.0f} {path.stat().st_size / 1e6:6.0f} {plain['seconds']:8.2f} {got['seconds']:8.2f} "
-                f"{got['seconds'] / plain['seconds']:6.2f} {got['peak_kib'] / 1024:9.0f} {plain['peak_kib'] / 1024:9.0f}"
-            )
 
 
 if __name__ == "__main__":

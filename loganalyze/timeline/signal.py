@@ -25,6 +25,8 @@ TEMPER = 0.7
 COARSE, FINE = 4000, 2500
 # Coarse offsets overstate the least cost by up to 7 % (runs of one hour); beyond this factor they cannot beat another.
 HOPELESS = 1.25
+# Places within a nat that are this many times farther apart than one place may be wide.
+PLATEAU = 10.0
 # Coarse offsets that are looked at closely in any case: between two of them the best may hide.
 KEPT = 40
 # Steepest changes of a curve that are tried on each change of the run, and rounds of looking closer.
@@ -59,7 +61,7 @@ def fit(
     ``step_s`` is the sample interval, which bounds what can be told. ``prior`` is an expected offset and its spread,
     where another clock tells one. ``earliest_s``: the run starts no earlier than this on the clock of the curves; of
     several places that fit, the first is then meant. ``around``: an offset and how far from it to look. ``beat``: a cost
-    that must be beaten; what cannot is given up early.
+    that must be beaten by a distinct place; what cannot be is given up early.
     """
     import numpy as np
 
@@ -87,10 +89,14 @@ def fit(
         edges = np.unique(edges[(edges >= low) & (edges <= high)])
         grid = np.concatenate([grid, edges])
         cost = np.concatenate([cost, _weighed(costs, edges, prior, limit)])
-        if beat is not None and float(cost.min()) > HOPELESS * beat + UNCOVERED:
-            return Fit(refused="it explains less than another interval")
+        if beat is not None:
+            near = grid[cost <= cost.min() + 1.0]
+            if float(cost.min()) > HOPELESS * beat + UNCOVERED:
+                return Fit(refused="it explains less than another interval")
+            if float(near.max() - near.min()) > PLATEAU * max(width, 2.0 * step_s, 2.0):
+                return Fit(refused="the match is not distinct")
     for _ in range(MOST_ROUNDS):
-        grid, width = _finer(grid, cost, width)
+        grid, width = _finer(grid, cost, width, step_s / 6 if many else 0.0)
         cost = _weighed(costs, grid, prior, limit)
         # So many places left mean that none stands out, however closely they are looked at.
         if width <= step_s / 6 or len(grid) > FINE:
@@ -125,21 +131,25 @@ def edge_offsets(curves: list[Curve], shape: Shape) -> Array:
         change = np.diff(curve.y)
         middle = (curve.t[1:] + curve.t[:-1]) / 2
         for signed, marks in ((change, rises), (-change, falls)):
-            steep = np.argsort(-signed, kind="stable")[:EDGES]
+            steep = np.argpartition(-signed, EDGES)[:EDGES] if len(signed) > EDGES else np.arange(len(signed))
             steep = steep[signed[steep] > 0.2]
             found += [mark - middle[steep] for mark in marks]
     return np.concatenate(found) if found else np.array([])
 
 
-def _finer(grid: Array, cost: Array, width: float) -> tuple[Array, float]:
-    """Offsets close to those of ``grid`` (``width`` apart or less) that cost little, and how far apart they are."""
+def _finer(grid: Array, cost: Array, width: float, enough: float) -> tuple[Array, float]:
+    """Offsets close to those of ``grid`` (``width`` apart or less) that cost little, and how far apart they are.
+
+    They need not be closer than ``enough``.
+    """
     import numpy as np
 
     deep = np.sort(cost)[min(KEPT, len(cost) - 1)]
     near = grid[cost <= max(float(cost.min()) + DEPTH, float(deep))]
     halves = np.round(np.concatenate([near, near - width / 2, near + width / 2]) / width * 2)
     seeds = np.unique(halves) * (width / 2)
-    parts = max(1, min(12, FINE // max(1, len(seeds))))
+    most = 12 if enough <= 0 else max(1, int(np.ceil(width / 2 / enough)))
+    parts = max(1, min(12, most, FINE // max(1, len(seeds))))
     finer = width / 2 / parts
     return np.asarray((seeds[:, None] + np.arange(parts)[None, :] * finer).ravel()), finer
 
