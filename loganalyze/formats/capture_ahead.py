@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 WORKERS = 2
 
 
-def ahead(segment: Segment, prepare: Callable[[Block], T]) -> Iterator[tuple[Block, T]]:
+def ahead(segment: Segment, prepare: Callable[[Block], T], workers: int = WORKERS) -> Iterator[tuple[Block, T]]:
     """Blocks of ``segment`` in order, with what ``prepare`` made of them.
 
     The first block is prepared alone, for it may tell how to prepare the rest; the others in threads, since polars lets go
-    of the interpreter while it parses. A segment that is one block needs none.
+    of the interpreter while it parses; where polars does all the work one is enough, for it has threads of its own. A segment that is one block needs none.
     """
     blocks = segment.blocks()
     for block in blocks:
@@ -33,11 +33,11 @@ def ahead(segment: Segment, prepare: Callable[[Block], T]) -> Iterator[tuple[Blo
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+    with ThreadPoolExecutor(max_workers=workers) as pool:
         work: deque[tuple[Block, Future[T]]] = deque()
         for block in blocks:
             work.append((block, pool.submit(prepare, block)))
-            if len(work) > WORKERS:
+            if len(work) > workers:
                 done, outcome = work.popleft()
                 yield done, outcome.result()
         for done, outcome in work:

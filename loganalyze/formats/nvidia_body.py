@@ -28,7 +28,7 @@ def read_series(segment: Segment) -> list[Capture]:
 
     reader = _Reader(segment)
     held: tuple[Block, Parsed | None] | None = None
-    for item in ahead(segment, reader.prepare):
+    for item in ahead(segment, reader.prepare, workers=1):
         if held is not None:
             reader.block(*held, last=False)
         held = item
