@@ -23,7 +23,8 @@ def ahead(segment: Segment, prepare: Callable[[Block], T], workers: int = WORKER
     """Blocks of ``segment`` in order, with what ``prepare`` made of them.
 
     The first block is prepared alone, for it may tell how to prepare the rest; the others in threads, since polars lets go
-    of the interpreter while it parses; where polars does all the work one is enough, for it has threads of its own. A segment that is one block needs none.
+    of the interpreter while it parses. Where polars does all the work one is enough, for it has threads of its own. A
+    segment that is one block needs none.
     """
     blocks = segment.blocks()
     for block in blocks:
