@@ -22,7 +22,8 @@ def status(argv: list[str]) -> int:
     """Exit status for ``argv``; every error ends as one message on stderr."""
     try:
         code = _route(argv)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         _quiet_stdout()
@@ -32,6 +33,14 @@ def status(argv: list[str]) -> int:
         return 0
     except Exception as error:
         return _explain(error, "--debug" in argv)
+    except BaseException as error:
+        # What a library in Rust raises when it gives up.
+        if type(error).__name__ != "PanicException":
+            raise
+        _say(
+            "loganalyze: a library gave up, perhaps for lack of memory or of open files. Raise ulimit -v and ulimit -n"
+        )
+        return 2
 
 
 def _route(argv: list[str]) -> int:
@@ -114,8 +123,12 @@ def _explain(error: Exception, debug: bool) -> int:
         _say(f"loganalyze: {error}")
         return error.exit_code
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        _say(f"loganalyze: {where}{error.strerror or error}")
+        from loganalyze.faults import is_of_stream, remedy
+
+        where = "standard output" if is_of_stream(error) else error.filename
+        told = LogAnalyzeError(error.strerror or str(error), path=where and str(where), remedy=remedy(error))
+        _say(f"loganalyze: {told}")
+        _quiet_stdout()
         return 2
     if isinstance(error, MemoryError):
         _say("loganalyze: out of memory. Give fewer files at once, or raise the memory limit")
@@ -125,10 +138,9 @@ def _explain(error: Exception, debug: bool) -> int:
 
 
 def _say(text: str) -> None:
-    from loganalyze.reports.neutral import terminal
+    from loganalyze.cli.common import say
 
-    if sys.stderr is not None:
-        print(terminal(text), file=sys.stderr)
+    say(text)
 
 
 if __name__ == "__main__":

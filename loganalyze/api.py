@@ -97,6 +97,9 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
         from loganalyze.formats.capture_reader import read_captures, sniff
 
         if wanted is not None or sniff(opened.head, source.path) is not None:
+            from loganalyze.faults import CAPTURES_MIB, require_memory
+
+            require_memory(CAPTURES_MIB, "captures")
             captures = read_captures(opened)
             return (_log_beside(opened) if wanted is None else []), captures
     from loganalyze.formats.log_reader import read_log

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.faults import remedy
 
 SMI_FIELDS = (
     "timestamp,index,name,memory.used,memory.total,utilization.gpu,utilization.memory,power.draw,temperature.gpu,"
@@ -42,15 +43,29 @@ def collectors(interval_s: float) -> dict[str, list[str]]:
     return {name: command for name, command in wanted.items() if shutil.which(command[0])}
 
 
-def record(command: list[str], folder: Path, interval_s: float, echo: IO[bytes]) -> int:
+def record(command: list[str], folder: Path, interval_s: float, echo: IO[bytes] | None) -> int:
     """Run ``command``; returns its exit status (negative: killed by that signal). ``echo`` gets its output too.
 
-    Raises LogAnalyzeError when the folder exists or the command cannot be started.
+    Raises LogAnalyzeError when the folder exists, the command cannot be started, or the log cannot be written; then
+    the command is stopped. Nothing is left behind of a command that never ran.
     """
+    if shutil.which(command[0]) is None:
+        raise LogAnalyzeError(f"cannot start {command[0]}: no such program", remedy="Check the name and PATH")
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise LogAnalyzeError("folder exists", path=str(folder), remedy="Choose another with -o") from None
+    except OSError as error:
+        reason = f"cannot be made: {error.strerror}"
+        raise LogAnalyzeError(reason, path=str(folder), remedy=remedy(error)) from None
+    try:
+        return _record(command, folder, interval_s, echo)
+    except OSError as error:
+        reason = f"the recording was stopped: {error.strerror or error}"
+        raise LogAnalyzeError(reason, path=str(folder), remedy=remedy(error)) from None
+
+
+def _record(command: list[str], folder: Path, interval_s: float, echo: IO[bytes] | None) -> int:
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
     try:
         for name, tool in collectors(interval_s).items():
@@ -86,34 +101,51 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _run(command: list[str], folder: Path, echo: IO[bytes]) -> int:
-    start = time.time()
+def _run(command: list[str], folder: Path, echo: IO[bytes] | None) -> int:
+    # Lines carry wall time, which captures share; the length must not follow a clock that is set meanwhile.
+    start, begin = time.time(), time.monotonic()
     with (folder / "run.log").open("wb") as log:
         log.write(os.fsencode(f"{start:.6f} $ {shlex.join(command)}\n"))
+        log.flush()
         try:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
             raise LogAnalyzeError(
                 f"cannot start {command[0]}: {error.strerror}", remedy="Check the name and PATH"
             ) from None
         assert process.stdout is not None
-        status = _copy(process, process.stdout, log, echo)
-    (folder / "time.txt").write_bytes(os.fsencode(_times(command, time.time() - start, status)))
+        try:
+            status = _copy(process, process.stdout, log, echo)
+        except BaseException:
+            _stop(process)
+            raise
+    (folder / "time.txt").write_bytes(os.fsencode(_times(command, time.monotonic() - begin, status)))
     return status
 
 
-def _copy(process: subprocess.Popen[bytes], output: IO[bytes], log: IO[bytes], echo: IO[bytes]) -> int:
+def _copy(process: subprocess.Popen[bytes], output: IO[bytes], log: IO[bytes], echo: IO[bytes] | None) -> int:
     while True:
         try:
             for line in iter(lambda: output.readline(MAX_LINE), b""):
                 log.write(f"{time.time():.6f} ".encode() + line + (b"" if line.endswith(b"\n") else b"\n"))
                 log.flush()
-                echo.write(line)
-                echo.flush()
+                echo = _echoed(line, echo)
             return process.wait()
         except KeyboardInterrupt:
             # The command gets the same Ctrl-C from the terminal and prints its timings on the way out.
             continue
+
+
+def _echoed(line: bytes, echo: IO[bytes] | None) -> IO[bytes] | None:
+    """Show ``line``; None once nobody looks any more (``| head``, a full disk): the recording goes on."""
+    try:
+        if echo is not None:
+            echo.write(line)
+            echo.flush()
+        return echo
+    except (OSError, ValueError):
+        return None
 
 
 def _times(command: list[str], wall_s: float, status: int) -> str:

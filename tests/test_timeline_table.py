@@ -99,7 +99,7 @@ def test_exports_are_whole_files(tmp_path: Path, name: str, wall_time: bool, lon
 def test_unknown_endings_and_folders_are_errors(tmp_path: Path) -> None:
     with pytest.raises(LogAnalyzeError, match="unknown kind"):
         export(_reading(), str(tmp_path / "x.xls"))
-    with pytest.raises(LogAnalyzeError, match="cannot write"):
+    with pytest.raises(LogAnalyzeError, match="cannot be written"):
         export(_reading(), str(tmp_path / "none" / "x.csv"))
 
 

@@ -46,6 +46,11 @@ def cache_folder() -> str | None:
     return folder if mine and not os.path.islink(folder) else None
 
 
+def _storable(path: str) -> bool:
+    """SQLite takes no name that is not UTF-8; such a file is read again each time for its digest."""
+    return not any("\ud800" <= c <= "\udfff" for c in path)
+
+
 class Cache:
     """Looks up and stores units. Any failure turns it off and is told once in ``note``."""
 
@@ -109,7 +114,7 @@ class Cache:
         stamps = [
             (i.path, *i.stamp, digest)
             for i, digest in files
-            if i.member is None and i.stamp is not None and i.stamp[1] < self._racy
+            if i.member is None and i.stamp is not None and i.stamp[1] < self._racy and _storable(i.path)
         ]
         try:
             self._db.execute("BEGIN IMMEDIATE")

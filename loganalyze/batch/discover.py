@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from loganalyze.errors import UnreadableError, UsageError
+from loganalyze.files import is_url
 from loganalyze.inputs import SKIPPED_SUFFIXES
 from loganalyze.numerals import is_whole
 
@@ -68,7 +69,7 @@ def discover(paths: tuple[str, ...], manifest: str | None = None) -> Found:
 
 
 def _expand(path: str) -> list[str]:
-    if "://" in path or os.path.lexists(path):
+    if is_url(path) or os.path.lexists(path):
         return [path]
     if any(c in path for c in "*?["):
         from glob import glob
@@ -80,7 +81,7 @@ def _expand(path: str) -> list[str]:
 
 
 def _place(path: str, found: Found) -> None:
-    if "://" in path:
+    if is_url(path):
         from loganalyze.batch.remote import list_url
 
         _units(list_url(path), found)

@@ -3,6 +3,7 @@ finishes first, so every way gives the same output; a bounded number of chunks i
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from loganalyze.batch.discover import Item, Unit
 from loganalyze.batch.row import Row
 from loganalyze.batch.work import analyse, digest, salt_of, unit_key
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.faults import open_files_left
 from loganalyze.options import Options
 
 # 100 files a task is where a process pool costs no more than a loop; single-file tasks cost five times as much.
@@ -20,6 +22,9 @@ CHUNK_FILES = 100
 AHEAD = 2
 # Below this many files starting processes costs more than it saves.
 SMALL = 60
+
+# Descriptors of this process (streams, cache, spool, outputs, a file being read) and for each worker (pipes, sentinels).
+FILES_HERE, FILES_A_WORKER = 40, 8
 
 Task = tuple[list[tuple[int, Unit, str | None]], Options]
 Known = dict[str, tuple[tuple[int, int, int], str]]
@@ -125,10 +130,36 @@ def _chunks(todo: list[tuple[int, Unit, str | None]], options: Options) -> Itera
 def _execute(tasks: Iterator[Task], files: int, jobs: int, scheduler: str | None) -> Iterator[Done]:
     if scheduler is not None:
         yield from _on_cluster(tasks, scheduler)
-    elif jobs <= 1 or files <= SMALL:
+    elif (jobs := _affordable(jobs)) <= 1 or files <= SMALL:
         yield from map(run_chunk, tasks)
     else:
         yield from _on_pool(tasks, jobs)
+
+
+def _affordable(jobs: int) -> int:
+    """At most as many processes as the limit of open files has room for."""
+    limit = open_files_left()
+    return jobs if limit is None else min(jobs, (limit - FILES_HERE) // FILES_A_WORKER)
+
+
+def _begin_worker() -> None:
+    """A worker leaves Ctrl-C to its parent, dies of SIGTERM without a word, and ends when its parent was killed."""
+    import multiprocessing
+    import signal
+    import threading
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _on_pool(tasks: Iterator[Task], jobs: int) -> Iterator[Done]:
@@ -136,7 +167,7 @@ def _on_pool(tasks: Iterator[Task], jobs: int) -> Iterator[Done]:
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
     waiting: deque[Future[Done]] = deque()
-    pool = ProcessPoolExecutor(max_workers=jobs)
+    pool = ProcessPoolExecutor(max_workers=jobs, initializer=_begin_worker)
     try:
         for task in tasks:
             waiting.append(pool.submit(run_chunk, task))
@@ -149,6 +180,11 @@ def _on_pool(tasks: Iterator[Task], jobs: int) -> Iterator[Done]:
             "a worker process was killed, perhaps for lack of memory",
             remedy="Run again (finished files are remembered), with fewer --jobs",
         ) from None
+    except (KeyboardInterrupt, SystemExit, OSError):
+        # Told to stop: do not wait for chunks that are under way.
+        for worker in list((getattr(pool, "_processes", None) or {}).values()):
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

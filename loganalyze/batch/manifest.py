@@ -6,6 +6,7 @@ import os
 
 from loganalyze.batch.discover import Found, Item, Unit, _item
 from loganalyze.errors import LogAnalyzeError, UsageError
+from loganalyze.files import is_url
 
 MAX_BYTES = 64 << 20
 
@@ -26,7 +27,7 @@ def read_manifest(path: str) -> Found:
 
 
 def _located(base: str, name: str) -> Item:
-    if "://" in name:
+    if is_url(name):
         return Item(name)
     full = os.path.join(base, name)
     archive, mark, member = full.partition("!")

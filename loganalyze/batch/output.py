@@ -10,6 +10,7 @@ from loganalyze.batch.row import COLUMNS, Row
 from loganalyze.batch.spool import Spool
 from loganalyze.batch.summary import Summary
 from loganalyze.errors import LogAnalyzeError, UsageError
+from loganalyze.faults import remedy
 from loganalyze.replacing import replacing
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet", ".html")
@@ -60,7 +61,7 @@ def write(name: str, spool: Spool, summary: Summary, append: bool) -> int:
             writers[extension](str(temporary), rows(), spool, summary)
     except OSError as error:
         reason = f"cannot be written: {error.strerror or error}"
-        raise LogAnalyzeError(reason, path=name, remedy="Free some space") from None
+        raise LogAnalyzeError(reason, path=name, remedy=remedy(error)) from None
     return min(spool.count, HTML_ROWS) if extension == ".html" else count
 
 

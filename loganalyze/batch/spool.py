@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import json
 import tempfile
@@ -9,13 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from loganalyze.batch.row import COLUMNS, Row
+from loganalyze.errors import LogAnalyzeError
 
 
 class Spool:
     """Rows in arrival order in an anonymous temporary file; ``top`` are those that rank first by ``sort``."""
 
     def __init__(self, sort: str = "lost_s", keep: int = 10_000) -> None:
-        self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - lives as long as the spool
+        with _told():
+            self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - lives as long as the spool
         self.count = 0
         self._sort = sort
         self._keep = keep
@@ -24,7 +27,8 @@ class Spool:
     def add(self, row: Row) -> None:
         """Append a row."""
         row = {name: _encodable(value) for name, value in row.items()}
-        self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
+        with _told():
+            self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
         entry = (_rank(row.get(self._sort), COLUMNS[self._sort][0]), -self.count, row)
         self.count += 1
         if len(self._heap) < self._keep:
@@ -38,7 +42,8 @@ class Spool:
 
     def rows(self) -> Iterator[Row]:
         """All rows in arrival order."""
-        self._file.flush()
+        with _told():
+            self._file.flush()
         self._file.seek(0)
         for line in self._file:
             yield json.loads(line)
@@ -46,14 +51,34 @@ class Spool:
 
     def lines(self) -> Iterator[bytes]:
         """All rows as JSON lines."""
-        self._file.flush()
+        with _told():
+            self._file.flush()
         self._file.seek(0)
         yield from self._file
         self._file.seek(0, 2)
 
     def close(self) -> None:
-        """Drop the file."""
-        self._file.close()
+        """Drop the file. What could not be written was told before."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """A fault of the temporary file, told as one."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "Free some space there, or name another folder in TMPDIR"
+        reason = f"the temporary file cannot be written: {error.strerror or error}"
+        raise LogAnalyzeError(reason, path=_place(), remedy=remedy) from None
+
+
+def _place() -> str | None:
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return None
 
 
 def _encodable(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from loganalyze.batch.discover import Item, Unit
 from loganalyze.batch.row import Row, empty, row_of
 from loganalyze.errors import LogAnalyzeError, UnreadableError
+from loganalyze.files import is_url
 from loganalyze.options import Options
 
 HASH_BLOCK = 1 << 20
@@ -27,6 +28,9 @@ def analyse(unit: Unit, options: Options, key: str) -> list[Row]:
         return _analyse(unit, options, key)
     except LogAnalyzeError as error:
         return [_error(unit.items[0], str(error.reason), key)]
+    except (OSError, MemoryError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "out of memory"
+        return [_error(unit.items[0], f"cannot be read: {reason or error}", key)]
     except Exception as error:
         # A fault of this program must not cost the other thousands of files.
         return [_error(unit.items[0], f"internal error: {type(error).__name__}: {error}", key)]
@@ -70,7 +74,7 @@ def opened(item: Item) -> Iterator[BinaryIO | None]:
 
         with open_member(item.path, item.member) as stream:
             yield stream  # type: ignore[misc]
-    elif "://" in item.path:
+    elif is_url(item.path):
         from loganalyze.batch.remote import open_url
 
         with open_url(item.path) as stream:

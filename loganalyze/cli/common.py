@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from loganalyze.errors import UsageError
+from loganalyze.errors import LogAnalyzeError, UsageError
 from loganalyze.numerals import is_whole
 from loganalyze.options import Options
 
@@ -110,7 +110,7 @@ def colour_of(values: dict[str, Any]) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
+    return os.environ.get("TERM") != "dumb" and sys.stdout is not None and sys.stdout.isatty()
 
 
 def ascii_only() -> bool:
@@ -121,6 +121,8 @@ def ascii_only() -> bool:
 
 def out(text: str) -> None:
     """Data to stdout, whatever its encoding."""
+    if sys.stdout is None:
+        raise LogAnalyzeError("standard output is closed", remedy="Open it, send it to a file, or use -o FILE")
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     if not text.endswith("\n"):
@@ -129,10 +131,14 @@ def out(text: str) -> None:
 
 def say(text: str) -> None:
     """Talk to stderr, made inert."""
-    from loganalyze.reports.neutral import terminal
+    from loganalyze.inert import terminal
 
-    if sys.stderr is not None:
-        print(terminal(text), file=sys.stderr)
+    try:
+        if sys.stderr is not None:
+            print(terminal(text), file=sys.stderr)
+    except (OSError, ValueError):
+        # Nobody is left to tell; the exit status still does.
+        pass
 
 
 def status_of(report: Report, fail_on: str | None) -> int:

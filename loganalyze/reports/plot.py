@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loganalyze.errors import LogAnalyzeError
+from loganalyze.faults import PICTURES_MIB, require_memory
 from loganalyze.model.records import Run
 from loganalyze.model.report import Report, main_run
 from loganalyze.reports import facts, plot_axis, plot_log, units
@@ -35,6 +36,7 @@ def figure(subject: Run | Report, redactor: Redactor | None = None) -> Figure:
 
     Raises LogAnalyzeError when there is neither a rate, nor a phase, nor telemetry to draw.
     """
+    require_memory(PICTURES_MIB, "pictures")
     run = subject if isinstance(subject, Run) else _run_of(subject)
     clean: Clean = (lambda text: text) if redactor is None else redactor.text
     with look.style():

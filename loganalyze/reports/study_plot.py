@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from loganalyze.faults import PICTURES_MIB, require_memory
 from loganalyze.reports import plot_style as look
 from loganalyze.studies.figures import METRIC_INFO
 
@@ -14,6 +15,7 @@ MAX_PANELS = 4
 
 def data(kind: str, result: Any, fmt: str) -> bytes:
     """Bytes of a PNG or SVG of a study."""
+    require_memory(PICTURES_MIB, "pictures")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -77,8 +77,9 @@ def _put(target: Path, data: bytes, path: Path) -> None:
 
 
 def _failed(path: Path, error: OSError) -> LogAnalyzeError:
-    remedy = "Create the folder first." if isinstance(error, FileNotFoundError) else "Nothing was left half written."
-    return LogAnalyzeError(f"cannot be written: {error.strerror or error}", path=str(path), remedy=remedy)
+    from loganalyze.faults import remedy
+
+    return LogAnalyzeError(f"cannot be written: {error.strerror or error}", path=str(path), remedy=remedy(error))
 
 
 def _check(paths: list[Path], force: bool) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from loganalyze import faults
 from loganalyze.errors import LogAnalyzeError
 from loganalyze.model.records import Reading, Run
 from loganalyze.replacing import replacing
@@ -15,6 +16,7 @@ from loganalyze.timeline.table import is_wall_time, tidy, wide
 if TYPE_CHECKING:
     import polars as pl
 
+PIECE_ROWS = 50_000
 FORMATS = ("csv", "parquet", "jsonl", "trace.json")
 
 
@@ -43,7 +45,8 @@ def export(
         with replacing(path) as temporary, open(temporary, "wb") as file:
             _write(what, kind, file, step_s, long)
     except OSError as error:
-        raise LogAnalyzeError(f"cannot write: {error.strerror or error}", path=path) from None
+        reason = f"cannot be written: {error.strerror or error}"
+        raise LogAnalyzeError(reason, path=path, remedy=faults.remedy(error)) from None
 
 
 def _write(what: Reading | Run, kind: str, file: IO[bytes], step_s: float | None, long: bool) -> None:
@@ -55,12 +58,26 @@ def _write(what: Reading | Run, kind: str, file: IO[bytes], step_s: float | None
         return
     table = _with_words(tidy(what) if long else wide(what, step_s), is_wall_time(what))
     if kind == "csv":
-        _inert(table).write_csv(file)
+        _write_csv(_inert(table), file)
     elif kind == "parquet":
-        table.write_parquet(file)
+        _write_parquet(table, file)
     else:
         for line in _json_lines(table):
             file.write(line)
+
+
+def _write_csv(table: pl.DataFrame, file: IO[bytes]) -> None:
+    # In pieces and by our own hand: polars hides the number of a system's error.
+    for at in range(0, max(table.height, 1), PIECE_ROWS):
+        file.write(table.slice(at, PIECE_ROWS).write_csv(include_header=at == 0).encode())
+
+
+def _write_parquet(table: pl.DataFrame, file: IO[bytes]) -> None:
+    import io
+
+    made = io.BytesIO()
+    table.write_parquet(made)
+    file.write(made.getbuffer())
 
 
 def _with_words(table: pl.DataFrame, wall_time: bool) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from loganalyze.cli import common
 from loganalyze.errors import UsageError
 
 
@@ -21,10 +22,10 @@ def run(values: dict[str, Any]) -> int:
     interval = _interval(values["interval"])
     folder = Path(values["output"] or time.strftime("loganalyze-%Y%m%d-%H%M%S"))
     tools = ", ".join(collectors(interval)) or "no capture tool found: only the log"
-    print(f"Recording into {folder} ({tools})", file=sys.stderr)
-    status = record(list(values["paths"]), folder, interval, sys.stdout.buffer)
+    common.say(f"Recording into {folder} ({tools})")
+    status = record(list(values["paths"]), folder, interval, None if sys.stdout is None else sys.stdout.buffer)
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    print(f"The command {how}. Again later: loganalyze classify {folder}", file=sys.stderr)
+    common.say(f"The command {how}. Again later: loganalyze classify {folder}")
     spec = command("classify")
     assert spec is not None
     shown = {k: values[k] for k in ("color", "width")}
