@@ -3,11 +3,12 @@
 Each case is a folder with ``run.log``, captures without a clock (``smi_plain.csv``, ``dmon_mu.txt``, ``vmstat.txt``),
 their twins with stamps (``smi.csv``, ``dmon.txt``, ``vmstat_t.txt``) and ``case.json`` with ``start_epoch``.
 
-    python benchmarks/alignment.py FOLDER...
+    python benchmarks/alignment.py [--json] [FOLDER...]
 
-prints, for every case, the error of each offset between the log and a capture without a clock (truth: the first stamp
-of the twin against ``start_epoch``; whole-second stamps are floors and count as their middle), whether the stated
-error covers it, and the error of the log's start when the stamped captures are given.
+(default: the recorded runs in ``fixtures/corpus``) prints, for every case, the error of each offset between the log and a
+capture without a clock (truth: the first stamp of the twin against ``start_epoch``; whole-second stamps are floors and
+count as their middle), whether the stated error covers it, and the error of the log's start when the stamped captures are
+given. ``--json`` prints a list of ``{"measure", "value", "goal", "unit", "better"}``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from loganalyze.api import read
 from loganalyze.model.records import Capture, Reading
 
+RECORDED = Path(__file__).resolve().parent.parent / "fixtures" / "corpus"
 TWINS = {"smi_plain.csv": "smi.csv", "dmon_mu.txt": "dmon.txt", "vmstat.txt": "vmstat_t.txt"}
 
 
@@ -105,15 +107,37 @@ def cell(row: Row) -> str:
     return f"{row.error:+6.2f} ±{row.stated:4.2f}{' ' if row.covered else '!'}".rjust(14)
 
 
+def as_json(loose: list[Row], stamped: list[Row]) -> str:
+    """Shares in per cent, as ``run.py`` takes them."""
+    seen, placed = [r for r in loose if r.visible], [r for r in loose if r.error is not None]
+    shares = {
+        "clockless captures placed within 1 s, where the load step shows": (seen, "near"),
+        "stated errors that cover the true one": (placed, "covered"),
+        "log's start placed within 1 s by stamped captures": (stamped, "near"),
+    }
+    return json.dumps(
+        [
+            {"measure": f"{what} ({len(rows)})", "goal": None, "unit": "%", "better": "higher",
+             "value": round(100 * sum(getattr(r, good) for r in rows) / max(1, len(rows)), 1)}
+            for what, (rows, good) in shares.items()
+        ],
+        indent=1,
+    )  # fmt: skip
+
+
 def main(folders: list[str]) -> int:
     """Print the table and the shares."""
     loose: list[Row] = []
     stamped: list[Row] = []
-    print(f"{'case':22}{'smi_plain':>14}{'dmon_mu':>14}{'vmstat':>14}{'log, stamped':>14}")
-    for case in cases([Path(f) for f in folders]):
+    table = [f"{'case':22}{'smi_plain':>14}{'dmon_mu':>14}{'vmstat':>14}{'log, stamped':>14}"]
+    for case in cases([Path(f) for f in folders if f != "--json"] or [RECORDED]):
         rows, start = loose_rows(case), stamped_row(case)
         loose, stamped = loose + rows, [*stamped, start]
-        print(f"{case.name:22}" + "".join(cell(r) for r in [*rows, start]))
+        table.append(f"{case.name:22}" + "".join(cell(r) for r in [*rows, start]))
+    if "--json" in folders:
+        print(as_json(loose, stamped))
+        return 0
+    print("\n".join(table))
     seen = [r for r in loose if r.visible]
     placed = [r for r in loose if r.error is not None]
     print(f"\nwithin one interval, visible load step: {sum(r.near for r in seen)} of {len(seen)}")
