@@ -22,7 +22,7 @@ from loganalyze.model.records import Event, Finding
 CAUSE = "device_oom"
 _MEMORY = lazy_pattern(
     r"out of (?:device )?memory|outofdevicememory|outofmemory|insufficient memory|not enough (?:free )?(?:v?ram|memory)"
-    r"|(?:unable|failed) to allocate|allocat\w+ failed|cudamalloc|hipmalloc|no available memory"
+    r"|(?:unable|failed) to allocate|allocat\w{1,12} failed|cudamalloc|hipmalloc|no available memory"
     r"|larger than the available|less than desired gpu memory|does not fit|can't allocate|requires more (?:system )?memory"
     r"|memory allocation of size",
     re.IGNORECASE,

@@ -27,7 +27,7 @@ _TOOL = (
     rb"|rocm-smi|amd-smi|gpustat|nvtop|tegrastats|while|date|uptime|python3?|ollama|\./llama-\S+)"
 )
 PROMPT = re.compile(
-    rb"^[ \t]*(?:[^\s$#>%]{0,200}[ \t]?[^\s$#>%]{0,200}[$#>%]|PS [^>]{0,200}>)[ \t]+(?:sudo[ \t]+)?("
+    rb"^[ \t]*(?:[^\s$#>%]{0,200}+[ \t]?[^\s$#>%]{0,200}+[$#>%]|PS [^>]{0,200}>)[ \t]+(?:sudo[ \t]+)?("
     + _TOOL
     + rb"\b.*)$"
 )
@@ -40,7 +40,7 @@ _INTERVAL = (
     re.compile(rb"\bnvidia-smi\b.*? (?:-l[ =]?|--loop[ =])([0-9]+)"),
     re.compile(rb"\bnvidia-smi\b.*?\b[dp]mon\b.*? (?:-d[ =]?|--delay[ =])([0-9]+)"),
     re.compile(rb"\bfree\b.*? (?:-s[ =]?|--seconds[ =])([0-9.]+)"),
-    re.compile(rb"\b(?:vmstat|vm_stat|dool|dstat|sar|iostat|pidstat|mpstat)\b(?: -\S+(?: [kKmM]\b)?)* ([0-9]+)\b"),
+    re.compile(rb"\b(?:vmstat|vm_stat|dool|dstat|sar|iostat|pidstat|mpstat)\b(?: -\S+(?: [kKmM]\b)?){0,20} ([0-9]+)\b"),
 )
 
 

@@ -51,6 +51,7 @@ def read_integers(data: bytes, names: list[str], lines: int, *, stamps: bool = F
         quote_char=None,
         ignore_errors=True,
         truncate_ragged_lines=True,
+        encoding="utf8-lossy",
     )
     return frame.slice(1) if frame.height == lines + 1 else None
 

@@ -35,7 +35,7 @@ _WRAPPERS = words(
     "sudo doas time nice ionice numactl taskset env nohup stdbuf exec bash sh zsh docker podman nerdctl python python3 "
     "py start cmd perf strace systemd-run chrt srun set export cd & mangohud prime-run setarch timeout unbuffer script"
 )
-_IMAGE = lazy_pattern(r"\S*(?:llama[._-]?cpp|llama-server|koboldcpp)\S*(?::\S+)?$")
+_IMAGE = lazy_pattern(r"(?>\S*?(?:llama[._-]?cpp|llama-server|koboldcpp))\S*$")
 _NUMBER = lazy_pattern(r"-\d+(?:\.\d+)?$")
 _REDIRECT = lazy_pattern(r"\d?[<>|&;]")
 

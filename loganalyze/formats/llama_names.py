@@ -7,7 +7,7 @@ import re
 from loganalyze.light import lazy_pattern
 
 _IN_FILE = lazy_pattern(
-    r"(?<![A-Za-z0-9])(I?Q\d(?:_[A-Z0-9]{1,4})*|TQ\d_\d|MXFP4(?:_MOE)?|NVFP4|BF16|FP?16|FP?32)(?![A-Za-z0-9])",
+    r"(?<![A-Za-z0-9])(I?Q\d(?:_[A-Z0-9]{1,4}){0,6}|TQ\d_\d|MXFP4(?:_MOE)?|NVFP4|BF16|FP?16|FP?32)(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
 # Mixtures whose ftype text does not spell the option's name.

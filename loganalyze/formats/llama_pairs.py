@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PAIR = lazy_pattern(r'([A-Za-z_]\w*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))')
+_PAIR = lazy_pattern(r'(?<!\w)([A-Za-z_]\w*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))')
 _HEAD = frozenset({"level", "function", "line", "msg", "message"})
 # A JSON line of the server is below 1 KB but for the chat template; longer objects are something else.
 MAX_JSON_BYTES = 64 << 10

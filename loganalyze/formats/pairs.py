@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_SIZE = lazy_pattern(r"(-?\d+(?:\.\d+)?) ?([KMGT]i?B|B|bytes)\b")
+_SIZE = lazy_pattern(r"(-?(?<!\d)\d+(?:\.\d+)?) ?([KMGT]i?B|B|bytes)\b")
 # Ollama and torch print binary sizes with binary names; decimal names stand for decimal sizes (`ollama ps`).
 _MIB = {
     "B": 1 / 2**20,
@@ -24,8 +24,8 @@ _MIB = {
     "GB": 1e9 / 2**20,
     "TB": 1e12 / 2**20,
 }
-_KEY_VALUE = lazy_pattern(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|[^\s]*)')
-_DURATION = lazy_pattern(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_KEY_VALUE = lazy_pattern(r'(?<![\w.])([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|[^\s]*)')
+_DURATION = lazy_pattern(r"(?<!\d)(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -77,7 +77,7 @@ def parse(segment: Segment) -> list[Capture]:
             _pair(tables.setdefault("pairs", []), number, found.fields)
         elif row and names and len(cells := line.split(";")[3:]) == len(names):
             table = tables.setdefault(";".join(names), [])
-            table.append((number, row[1].decode(), dict(zip(names, cells, strict=True))))
+            table.append((number, row[1].decode("utf-8", "replace"), dict(zip(names, cells, strict=True))))
         elif line:
             segment.reject(number, raw)
     made = [_capture(segment, rows) for rows in tables.values()]

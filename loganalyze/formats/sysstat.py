@@ -32,7 +32,7 @@ _INSIDE = re.compile(
 _STAMP = re.compile(rb"\s*\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T]\d{2}:\d{2}:\d{2}(?: [AP]M|[+-]\d{2}:?\d{2})?\s*\Z")
 _TIMED = re.compile(rb"\s*(?:\d{2}:\d{2}:\d{2}(?: [AP]M)?|\d{9,11})\s+(?:all|\d)[^\n]*\Z")
 _LONGEST = 1000
-_NO_FIRST = re.compile(r"iostat\b(?: -\S+| \d+)*? -[a-xzA-Z]*y")
+_NO_FIRST = re.compile(r"iostat\b(?: -\S+| \d+){0,20}? -[a-xzA-Z]*y")
 # Devices whose traffic is counted again below them, or never reaches a disk.
 _LAYERED = re.compile(r"loop|zram|ram|dm-|md")
 

@@ -33,7 +33,7 @@ _SHARES = {
     "process_mib": lazy_pattern(r"this process has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use"),
     "allocated_mib": lazy_pattern(r"Of the allocated memory (\d+(?:\.\d+)?) ([A-Za-z]+) is allocated by PyTorch"),
     "private_mib": lazy_pattern(r"with (\d+(?:\.\d+)?) ([A-Za-z]+) allocated in private pools"),
-    "unallocated_mib": lazy_pattern(r"(\d+(?:\.\d+)?) ([A-Za-z]+) is reserved by PyTorch but unallocated"),
+    "unallocated_mib": lazy_pattern(r"(?<!\d)(\d+(?:\.\d+)?) ([A-Za-z]+) is reserved by PyTorch but unallocated"),
 }
 _OTHERS = lazy_pattern(r"Process \d+ has (\d+(?:\.\d+)?) ([A-Za-z]+) memory in use")
 SECONDS = ("seconds", "elapsed", "time", "duration", "latency")

@@ -14,8 +14,8 @@ from loganalyze.formats.vmstat_rows import STAMPED, Part, RowReader
 from loganalyze.formats.zones import offset_seconds, zone_offset
 from loganalyze.model.records import Capture, Clock
 
-_UNIT_OPTION = re.compile(r"vmstat\b(?: -\S+| \d+)*? -[a-zA-Z]*S ?([kKmM])\b")
-_NO_FIRST = re.compile(r"vmstat\b(?: -\S+| \d+)*? (?:-[a-xzA-Z]*y|--no-first)")
+_UNIT_OPTION = re.compile(r"vmstat\b(?: -\S+| \d+){0,20}? -[a-zA-Z]*S ?([kKmM])\b")
+_NO_FIRST = re.compile(r"vmstat\b(?: -\S+| \d+){0,20}? (?:-[a-xzA-Z]*y|--no-first)")
 # MiB in one unit of ``-S``: k 1000, K 1024 (default), m 1000^2, M 1024^2 bytes.
 UNITS = {"k": 1000 / 2**20, "K": 1 / 1024, "m": 1e6 / 2**20, "M": 1.0}
 # A name line comes again after 21 rows when the output is no terminal (24 lines less 3), else after the terminal's

@@ -240,7 +240,10 @@ class Rule:
         if found is None:
             return None
         groups = found.groups()
-        fields = {name: convert(raw) for index, name, convert in self._plan if (raw := groups[index]) is not None}
+        try:
+            fields = {name: convert(raw) for index, name, convert in self._plan if (raw := groups[index]) is not None}
+        except ValueError:  # a whole number of more than 4300 digits, which Python does not take
+            return None
         return Match(self, fields, text[:start])
 
     def _walk(self, text: bytes, start: int) -> Match | None:
@@ -250,7 +253,10 @@ class Rule:
             return None
         if not self._terminals.walk(self.parts, 0, None, text, start, found):
             return None
-        fields = {name: CONVERT[kind](raw) for name, g, kind in self.fields if (raw := found.get(g)) is not None}
+        try:
+            fields = {name: CONVERT[kind](raw) for name, g, kind in self.fields if (raw := found.get(g)) is not None}
+        except ValueError:
+            return None
         return Match(self, fields, text[:start])
 
     def _compile(self) -> Any:

@@ -14,7 +14,7 @@ from loganalyze.light import lazy_pattern
 from loganalyze.physics.tables import Gpu, gpus, gpus_with
 
 _GFX = lazy_pattern(r"\bgfx[0-9a-f]{3,5}\b")
-_NUMBER = lazy_pattern(r"[a-z]*\d[a-z0-9]*")
+_NUMBER = lazy_pattern(r"(?<![a-z])[a-z]*\d[a-z0-9]*")
 _BACKEND = lazy_pattern(r"^(?:CUDA|ROCm|Vulkan|SYCL|Metal|MTL|HIP|OpenCL|CANN)\d*\s*[:(]?\s*", re.IGNORECASE)
 _CPU_NAME = lazy_pattern(
     r"\b(?:llvmpipe|swiftshader|lavapipe|Xeon|EPYC|Ryzen|Threadripper|Core\(?(?:TM)?\)?\s*i\d|Core Ultra)\b",

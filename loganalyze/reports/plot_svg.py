@@ -11,7 +11,7 @@ from html import escape
 
 from loganalyze.reports import plot_style as look
 
-_METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
+_METADATA = re.compile(r"<metadata>(?:[^<]|<(?!metadata>))*?</metadata>\s*", re.DOTALL)
 _HEAD = re.compile(r"\A<\?xml[^>]*>\s*(?:<!DOCTYPE[^>]*>\s*)?")
 _STYLE = re.compile(r' style="([^"]*)"')
 _POINTS = re.compile(r' (width|height)="([\d.]+)pt"')
@@ -20,8 +20,8 @@ _FONT = re.compile(r"\bfont: (?:(bold) )?([\d.]+)px [^;]*")
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
 _ID = re.compile(r'(<(?:path|clipPath|image|use|g|linearGradient|pattern)[^>]{0,40} id="|"#|url\(#)([A-Za-z0-9_\-]+)')
 _DEFS = re.compile(r"<defs>\s*<style type=\"text/css\">[^<]*</style>\s*</defs>\s*")
-_TAG = re.compile(r"<[a-z][^>]*>")
-_NUMBER = re.compile(r"(\d+\.\d\d)\d+")
+_TAG = re.compile(r"<[a-z][^<>]*>")
+_NUMBER = re.compile(r"(?<!\d)(\d+\.\d\d)\d+")
 
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 

@@ -119,6 +119,8 @@ def guided(worker: Worker, seconds: float) -> None:
 
     limit = worker.target.limit
     arguments = [f"-max_total_time={max(1, int(seconds))}", f"-max_len={limit}", "-timeout=600", "-rss_limit_mb=0"]
+    # Faults are noted here; what libFuzzer would write itself lands beside the other files of the run.
+    arguments += [f"-artifact_prefix={worker.finds.parent}{os.sep}"]
     arguments += [f"-seed={worker.random.randrange(1, 1 << 31)}", "-print_final_stats=0", "-verbosity=0"]
     atheris.Setup([sys.argv[0], *arguments], worker.one, custom_mutator=custom)
     atheris.Fuzz()

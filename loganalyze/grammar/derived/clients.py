@@ -59,5 +59,5 @@ TERMINALS: tuple[str, ...] = (
     '(?>(?:Successful requests|Failed requests|Benchmark duration \\(s\\)|Total (?:input|generated) (?:text )?tokens(?: \\(retokenized\\))?|(?:Request|Input token|Output token|Peak output token|Total token|Total Token) throughput \\((?:req|tok)\\/s\\)|Peak concurrent requests|Concurrency|(?:Mean|Median|P\\d+|Max|Std) (?:TTFT|TPOT|ITL|E2EL|E2E Latency) \\(ms\\)|Traffic request rate|Max(?:imum)? request concurrency|Request rate configured \\(RPS\\)))',
     '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
     '(?>-?\\d+(?:[.,]\\d+)?)',
-    '(?>\\{[^\\n]*"time_starttransfer"[^\\n]*\\})',
+    '(?>\\{(?>[^\\n]*?"time_starttransfer")[^\\n]*\\})',
 )

@@ -677,7 +677,7 @@ TERMINALS: tuple[str, ...] = (
     '(?>worst-case\\b)',
     '(?>max_nodes\\b)',
     '(?>(?:(?!temp )[a-z_]+ = [-.0-9a-z]+, )+)',
-    '(?>slot +[^|]*\\| task +-?\\d+ +\\|)',
+    '(?>slot [^|]*\\| task +-?\\d+ +\\|)',
     '(?>\\(.+\\)(?=:\\s+-?\\d+ total))',
     '(?>s? ?on all devices)',
     '(?>\\(.+\\)(?=:\\s+\\d+ layers))',
