@@ -160,7 +160,11 @@ class Builder:
             return self.sequence(av[-1], loops)
         if op is sre.BRANCH:
             parts = [self.sequence(branch, loops) for branch in av[1]]
-            return Piece(set().union(*(p.first for p in parts)), set().union(*(p.last for p in parts)), any(p.empty for p in parts))
+            return Piece(
+                set().union(*(p.first for p in parts)),
+                set().union(*(p.last for p in parts)),
+                any(p.empty for p in parts),
+            )
         if op is sre.ATOMIC_GROUP:
             self.out.inner.append(av)
             return self.sequence(av, False)

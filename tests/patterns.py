@@ -126,7 +126,11 @@ def _uses(trees: Any) -> dict[str, set[str]]:
                     used.setdefault(name, set()).add(node.attr)
             if isinstance(node, ast.For | ast.comprehension):
                 inside = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-                over = [n.id if isinstance(n, ast.Name) else n.attr for n in ast.walk(node.iter) if isinstance(n, ast.Name | ast.Attribute)]
+                over = [
+                    n.id if isinstance(n, ast.Name) else n.attr
+                    for n in ast.walk(node.iter)
+                    if isinstance(n, ast.Name | ast.Attribute)
+                ]
                 loops += [(o, i) for o in over for i in inside]
     for over, inside in loops:
         used.setdefault(over, set()).update(used.get(inside, set()))

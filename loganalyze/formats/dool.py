@@ -32,7 +32,7 @@ _CSV_ROW = re.compile(rb'"?[A-Za-z0-9][A-Za-z0-9:. -]{0,30}"?(?:,-?[0-9.eE+-]{0,
 _CLOCK = re.compile(r"(?:(\d{1,2})-(\d{1,2})|([A-Z][a-z]{2})-(\d{1,2})) (\d{2}):(\d{2}):(\d{2})\Z")
 _DATE = re.compile(rb'"Date:","(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) \d{2}:\d{2}:\d{2} ?([A-Z]{2,5}|[+-]\d{2,4})?"')
 _BARS = re.compile(r"[|│┼┤├:]")
-_SCREEN_NAMES = re.compile(r"\s*[a-z#1][a-z0-9 #|│:]{3,300}\s*\Z")
+_SCREEN_NAMES = re.compile(r"\s*[a-z#1][a-z0-9 #|│:]{3,300}+\s*\Z")
 _CELL = re.compile(r"\d{1,12}(?:\.\d{1,6})?[BkMGT]?|-|missed|\d{1,2}-\d{1,2}|[A-Z][a-z]{2}-\d{1,2}|\d{2}:\d{2}:\d{2}")
 _MONTHS = {
     m: i for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)

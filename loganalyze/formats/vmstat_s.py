@@ -23,7 +23,7 @@ NAME = "vmstat_s"
 KIND: CaptureKind = "host"
 GRAMMARS = ("vmstat",)
 
-_LINE = re.compile(rb"\s*(\d{1,20}) ([A-Za-z][A-Za-z0-9 -]{3,40})\s*\Z")
+_LINE = re.compile(rb"\s*(\d{1,20}) ([A-Za-z][A-Za-z0-9 -]{3,40}+)\s*\Z")
 _KNOWN = re.compile(rb"ticks|pages|memory|swap|interrupts|context|boot|forks|paged", re.IGNORECASE)
 _UNIT = {"K": KIB, "k": 1000 / 2**20, "M": MIB, "m": 1e6 / 2**20, "G": GIB}
 _LEVELS = {"total memory": "ram_total_mib", "used memory": "ram_used_mib", "free memory": "ram_free_mib",
