@@ -7,7 +7,7 @@ where cells lie (in a row that serves as pattern) and gets back which rows hold 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,21 +87,12 @@ def digits(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.bool
     return values, np.asarray((codes < 10).all(axis=0))
 
 
-def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in the smallest signed type that holds them, so that differences of amounts do not wrap."""
-    import numpy as np
-
-    if not len(values):
-        return values.astype(np.int8)
-    low, high = int(values.min()), int(values.max())
-    for kind in (np.int8, np.int16, np.int32):
-        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
-            return values.astype(kind, copy=False)
-    return values
-
-
 def narrowed(column: pl.Series) -> pl.Series:
-    """``narrow`` for a column of signed whole numbers; 64-bit floats become 32-bit ones, anything else stays."""
+    """Signed whole numbers in the smallest signed type that holds them, so that differences of amounts do not wrap.
+
+    64-bit floats become 32-bit ones, anything else stays. Numbers are copied in any case: a column that borrows an array
+    of numpy keeps the pages around it, too, and these add up to half as much again.
+    """
     import polars as pl
 
     if column.dtype == pl.Float64:
@@ -111,7 +102,7 @@ def narrowed(column: pl.Series) -> pl.Series:
     low, high = column.min(), column.max()
     for kind, most in ((pl.Int8, 1 << 7), (pl.Int16, 1 << 15), (pl.Int32, 1 << 31)):
         if low is None or (-most <= low and high < most):  # type: ignore[operator]
-            return column.cast(kind)
+            return column + 0 if column.dtype == kind else column.cast(kind)
     return column
 
 

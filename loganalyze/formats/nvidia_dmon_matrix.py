@@ -14,7 +14,7 @@ from loganalyze.formats.matrix import (
     MAX_DIGITS,
     NEWLINE,
     digits,
-    narrow,
+    narrowed,
     number,
     rows_at,
     turned,
@@ -193,7 +193,7 @@ def _series(name: str, values: NDArray[np.int32], absent: NDArray[np.bool_] | No
     """Column of the ``chosen`` rows, with nulls where a cell is missing."""
     import polars as pl
 
-    series = pl.Series(name, narrow(values))
+    series = narrowed(pl.Series(name, values))
     if absent is None or not (absent := absent[chosen]).any():
         return series
     return series.set(pl.Series(absent), None)

@@ -192,17 +192,24 @@ def _frame(frame: pl.DataFrame, unit: str, frozen: bool, t_s: pl.Series) -> pl.D
 
 
 def _scaled(parts: list[pl.Series], factor: float) -> pl.Series:
-    """Sum of whole numbers times ``factor``: 32-bit floats where these hold every value, else 64-bit ones."""
-    pieces = []
-    for begin in range(0, len(parts[0]), SLICE):
-        total = parts[0][begin : begin + SLICE].cast(pl.Int64)
-        for part in parts[1:]:
-            total = total + part[begin : begin + SLICE].cast(pl.Int64)
+    """Sum of whole numbers times ``factor``: 32-bit floats where these hold every value, else 64-bit ones.
+
+    Works piece by piece and lets go of each; ``parts`` is used up.
+    """
+    pieces = [part.get_chunks()[::-1] for part in parts]
+    if len({tuple(map(len, p)) for p in pieces}) > 1:
+        pieces = [[part.rechunk()] for part in parts]
+    parts.clear()
+    made: list[pl.Series] = []
+    while pieces[0]:
+        total = pieces[0].pop().cast(pl.Int64)
+        for other in pieces[1:]:
+            total = total + other.pop().cast(pl.Int64)
         total = total * factor
         short = total.cast(pl.Float32)
-        pieces.append(short if (short.cast(pl.Float64) == total).all() else total)
-    wide = any(p.dtype == pl.Float64 for p in pieces)
-    return pl.concat([p.cast(pl.Float64) if wide else p for p in pieces], rechunk=False)
+        made.append(short if (short.cast(pl.Float64) == total).all() else total)
+    wide = any(p.dtype == pl.Float64 for p in made)
+    return pl.concat([p.cast(pl.Float64) if wide else p for p in made], rechunk=False)
 
 
 def _doubt_last_cell(capture: Capture, reader: RowReader) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from loganalyze.formats.capture import Block, Segment
 from loganalyze.formats.columns import STAMP, epoch_of, epochs, line_bounds, read_integers, whole_rows
-from loganalyze.formats.matrix import BLANK, COLON, DASH, FLIP, digits, narrow, narrowed, number, rows_at, turned
+from loganalyze.formats.matrix import BLANK, COLON, DASH, FLIP, digits, narrowed, number, rows_at, turned
 from loganalyze.formats.vmstat import Layout, is_row, is_title, layout_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ class RowReader:
             epoch = frame["epoch"]
             self._zero = float(epoch[0]) if self._zero is None else self._zero
             columns.append((epoch - self._zero).alias("t_s"))
-        columns += [narrowed(c) for c in frame.get_columns() if c.name not in ("line", "epoch")]
+        figures = [c for c in frame.get_columns() if c.name not in ("line", "epoch")]
+        columns += [narrowed(c) if c.dtype == pl.Int64 else c for c in figures]
         self.parts.append(Part(self._layout, pl.DataFrame(columns), self._headers, self._zero or 0.0))
         self._headers = []
 
@@ -290,7 +291,7 @@ def _read_cells(
         good &= (wanted[cells[-1][1] :] == BLANK).all(axis=0)
     if not good.all():
         values = {name: v[good] for name, v in values.items()}
-    return [pl.Series(n, v if n == "epoch" else narrow(v)) for n, v in values.items()], good
+    return [pl.Series(n, v) if n == "epoch" else narrowed(pl.Series(n, v)) for n, v in values.items()], good
 
 
 def _stamp_seconds(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
