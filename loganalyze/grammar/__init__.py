@@ -11,7 +11,8 @@ Comments above a rule::
     // since: b195          free text, shown by ``formats``
     // until: b528
     // sample: <a whole line>   at least one; each must be taken by this rule and by no other of any grammar
-    // literal: <text>      overrides the derived pre-selection literal (repeatable; one of them must be in every line)
+    // literal: <text>      overrides the derived pre-selection literal (repeatable; one of them must be in every line);
+                            five bytes or more, rare in other text, for large logs are searched for those fastest
     // anywhere             the rule starts with a string (or several to choose from) and may start in mid-line
 
 ``loganalyze.grammar.build`` derives one regular expression, the field types and the pre-selection literals of every

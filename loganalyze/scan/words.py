@@ -24,7 +24,7 @@ _FAR = 3
 _GROUP = 8
 _PAD = b"\n" * (2 * _WORD * _GROUP)
 _BITS = 20
-_PAIR_BITS = 18
+_PAIR_BITS = 20
 _MASK = 0xFFFFFFFF
 # Odd numbers to spread words over the tables: of the first, the one that spreads the text at hand best is taken.
 _FACTORS = tuple(np.uint32(0x9E3779B1 + 0x61C88 * 2 * i) for i in range(8))
