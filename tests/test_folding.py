@@ -92,3 +92,17 @@ def test_events_are_bounded() -> None:
 def test_buckets() -> None:
     for value in (0.0, 0.001, 0.5, 1.0, 37.5, 1e6, 1e9):
         assert bucket_ms(bucket(value)) == pytest.approx(max(value, 0.001), rel=0.006)
+
+
+def test_many_runs_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MAX_REQUESTS", 100)
+    path = tmp_path / "run.log"
+    path.write_text(log(60) * 8)
+    runs = classify(str(path)).runs
+    assert len(runs) == 8
+    assert sum(len(run.requests) for run in runs) <= 7 * folding.LEAST_KEPT + 60
+    for run in runs:
+        assert len(run.requests) + run.facts.get("folded_requests", 0) == 60
+        timing = measure_timing(run, Thresholds())
+        assert timing.writing.tokens == measure_timing(runs[-1], Thresholds()).writing.tokens
+    assert len(runs[-1].requests) == 60

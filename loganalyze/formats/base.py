@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events
+from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events, shrink
 from loganalyze.model.records import Event, Request, Run, Source
 
 TYPE_CHECKING = False
@@ -171,6 +171,7 @@ class LogState:
         first = stream.run is None
         if not first:
             self._settle_clock(stream)
+        shrink(self.runs)
         run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
         run.engine = self._host_engine()
         self.runs.append(run)

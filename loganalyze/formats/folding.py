@@ -24,6 +24,8 @@ KEEP_FIRST = 2_000
 FOLD = 2_000
 SLOWEST = 50
 # There are some thirty kinds of events, so what is kept of them is always less than this.
+# Of a run among many that all together have too many.
+LEAST_KEPT = 30
 MAX_EVENTS = 8_000
 KEEP_EVENTS = 150
 KEEP_LAST_EVENTS = 1_000
@@ -32,11 +34,26 @@ _SUMS = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval_m
 
 def fold(run: Run) -> None:
     """Take requests out of the middle of ``run`` and add their sums to its facts."""
-    end = KEEP_FIRST + FOLD + 2 * SLOWEST
-    middle = run.requests[KEEP_FIRST:end]
-    kept = _slowest(middle)
+    _fold(run, KEEP_FIRST, KEEP_FIRST + FOLD + 2 * SLOWEST, SLOWEST)
+
+
+def shrink(runs: list[Run]) -> None:
+    """Keep fewer requests of each of many runs of one source, when all together are too many."""
+    if sum(len(run.requests) for run in runs) < 2 * MAX_REQUESTS:
+        return
+    limit = max(LEAST_KEPT, MAX_REQUESTS // len(runs))
+    for run in runs:
+        if len(run.requests) > limit:
+            third = limit // 3
+            _fold(run, third, len(run.requests) - third, third // 2)
+
+
+def _fold(run: Run, start: int, end: int, slowest: int) -> None:
+    """Sum up the requests from ``start`` to ``end``, but for the ``slowest`` ones of each half."""
+    middle = run.requests[start:end]
+    kept = _slowest(middle, slowest)
     gone = [request for request in middle if id(request) not in kept]
-    run.requests[KEEP_FIRST:end] = [request for request in middle if id(request) in kept]
+    run.requests[start:end] = [request for request in middle if id(request) in kept]
     facts = run.facts
     _add(run, "requests", len(gone))
     _add(run, "incomplete", sum(not request.complete for request in gone))
@@ -61,10 +78,10 @@ def _widen(facts: dict[str, Any], times: list[float]) -> None:
         facts["folded_to_s"] = max(times) if "folded_to_s" not in facts else max(facts["folded_to_s"], *times)
 
 
-def _slowest(requests: list[Request]) -> set[int]:
+def _slowest(requests: list[Request], count: int) -> set[int]:
     """Ids of those that took longest to read and to write."""
-    reads = sorted(requests, key=lambda request: -(request.prompt_ms or 0.0))[:SLOWEST]
-    writes = sorted(requests, key=lambda request: -(request.eval_ms or 0.0))[:SLOWEST]
+    reads = sorted(requests, key=lambda request: -(request.prompt_ms or 0.0))[:count]
+    writes = sorted(requests, key=lambda request: -(request.eval_ms or 0.0))[:count]
     return {id(request) for request in (*reads, *writes)}
 
 
