@@ -15,6 +15,7 @@ and optionally
 
 * ``HINT``: regular expression that the beginning of a line matches which starts the format without being taken by a
   rule of ``GRAMMARS``; needed where there are such lines, because most text is refused by hints and rules alone;
+* ``HINT_ALONE = True``: every line that starts the format matches ``HINT``, and no rule need be asked;
 * ``BULK = True``: ``parse`` walks ``segment.blocks()`` and hands every foreign line to ``segment.reject``, so that a
   large text needs no Python per line; rejected lines are offered to the other formats afterwards;
 * ``COUNTS = True``: a ``BULK`` module numbers the lines of streamed blocks itself (their ``first_line`` is 0) and sets

@@ -81,7 +81,8 @@ def _rules() -> Matcher:
     """The rules of all capture grammars: a text that none takes costs one look, not one a format."""
     from loganalyze.grammar import Matcher
 
-    return Matcher(dict.fromkeys(grammar for f in capture_formats() for grammar in f.GRAMMARS))
+    asked = (f for f in capture_formats() if not hasattr(f, "HINT_ALONE"))
+    return Matcher(dict.fromkeys(grammar for f in asked for grammar in f.GRAMMARS))
 
 
 def format_of(line: bytes) -> CaptureFormat | None:

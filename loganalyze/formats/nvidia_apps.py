@@ -26,6 +26,7 @@ NAME = "nvidia_smi_apps"
 KIND: CaptureKind = "gpu_process"
 GRAMMARS = ("nvidia",)
 HINT = HEADER_HINT + rb"|[^,]*,"
+HINT_ALONE = True
 
 # A row without a header: a process id of two digits or more, a path or program, its memory.
 _ROW = re.compile(

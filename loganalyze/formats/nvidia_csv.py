@@ -26,6 +26,7 @@ NAME = "nvidia_smi_csv"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 HINT = HEADER_HINT + rb"|[^,]*,"
+HINT_ALONE = True
 BULK = True
 COUNTS = True
 

@@ -25,6 +25,7 @@ NAME = "nvidia_dmon"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 HINT = rb"\s*#"
+HINT_ALONE = True
 BULK = True
 COUNTS = True
 

@@ -25,6 +25,7 @@ NAME = "nvidia_pmon"
 KIND: CaptureKind = "gpu_process"
 GRAMMARS = ("nvidia",)
 HINT = rb"\s*#"
+HINT_ALONE = True
 
 _ROW = re.compile(
     rb"^\s*(?:[0-9]{8},?\s+)?(?:[0-9]{2}:[0-9]{2}:[0-9]{2},?\s+)?[0-9]{1,3},?\s+(?:-|[0-9]+),?\s+(?:-|[CGM](?:\+[CGM])*)[\s,]"

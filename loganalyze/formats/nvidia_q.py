@@ -25,6 +25,7 @@ NAME = "nvidia_smi_q"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 HINT = rb"\s*="
+HINT_ALONE = True
 
 _TITLE = re.compile(rb"^\s*=+NVSMI LOG=+\s*$")
 _VALUE = re.compile(rb"^( *)([A-Za-z][^:]{0,80}?) {2,}: (.*)$")

@@ -30,6 +30,7 @@ NAME = "nvidia_smi_table"
 KIND: CaptureKind = "gpu"
 GRAMMARS = ("nvidia",)
 HINT = rb"\s*(?:[A-Z][a-z]{2} [A-Z][a-z]{2} |\||\+-)|NVIDIA-SMI "
+HINT_ALONE = True
 
 _CTIME = re.compile(rb"^\s*[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}\s*$")
 _BANNER = re.compile(rb"^\s*\|\s*NVIDIA-SMI [0-9]")
