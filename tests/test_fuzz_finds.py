@@ -1,80 +1,118 @@
-"""What coverage-guided fuzzing found, as small inputs: nothing may be raised, and what can be read is still read."""
+"""What fuzzing found, each with the smallest input that showed it, and the targets themselves on some executions."""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from io import BytesIO
+from pathlib import Path
+from random import Random
+from types import ModuleType
 
-import polars as pl
 import pytest
 
-from loganalyze.api import read_source
-from loganalyze.formats.llama_pairs import json_as_text
-from loganalyze.formats.nvidia_types import TIME, Series
-from loganalyze.model.records import Capture, Run
-from loganalyze.numerals import is_whole
-from loganalyze.options import Options
+from loganalyze import api
+from loganalyze.errors import LogAnalyzeError
 
-SMI = "timestamp, index, name, memory.used [MiB], memory.total [MiB], utilization.gpu [%]\n"
-PMON = "# gpu         pid   type     sm    mem    command\n# Idx           #    C/G      %      %    name\n"
-SMI_ROWS = "".join(f"2024/05/01 12:34:5{n}.789, 0, NVIDIA GB10, 10 MiB, 20 MiB, {n} %\n" for n in range(4))
-BENCH = "|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
-RULE = "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n"
+FUZZ = Path(__file__).parent / "fuzz"
 
 
-def given(text: str | bytes) -> tuple[list[Run], list[Capture]]:
-    data = text if isinstance(text, bytes) else text.encode()
-    runs, captures, source = read_source("found.log", Options(), BytesIO(data))
+def read(data: bytes) -> None:
+    """Read one source; all its lines are accounted for."""
+    _, _, source = api.read_source("run.log", None, BytesIO(data))
     assert source.matched + source.unmatched + source.skipped == source.lines
-    return runs, captures
 
 
-def rows(captures: list[Capture]) -> list[int]:
-    return [capture.frame.height for capture in captures]
+def test_screen_with_a_question_mark_inside_its_numbers() -> None:
+    from loganalyze.scan.screen import first_frame
+
+    assert first_frame(b"\x1b[2J\x1b[1;1Htotal\x1b[1?75Hused\x1b[24;1H") == [b"usedl"]
 
 
-def test_a_card_number_that_is_missing_in_the_first_row() -> None:
-    _, captures = given(SMI + SMI_ROWS.replace(" 0, NVIDIA", " N/A, NVIDIA", 1).replace("56.789, 0,", "56.789, 1,"))
-    assert rows(captures) == [4]
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[thresholds]\nratio_low = 5\xb0\n",
+        b"a = " + b"[" * 5000 + b"\n",
+        b"[thresholds]\nratio_min_tokens = " + b"9" * 400 + b"\n",
+        b"[thresholds]\nratio_min_tokens = " + b"9" * 5000 + b"\n",
+        b"[thresholds]\nratio_min_tokens = 0x" + b"f" * 5000 + b"\n",
+        b"[thresholds]\n" + b"a" * 20000 + b" = 1\n",
+        b"[thresholds]\nratio_low = nan\n",
+    ],
+)
+def test_settings_that_cannot_be(text: bytes, tmp_path: Path) -> None:
+    from loganalyze.cli import common
+    from loganalyze.findings.thresholds import Thresholds
+
+    path = tmp_path / "loganalyze.toml"
+    path.write_bytes(text)
+    with pytest.raises(LogAnalyzeError) as raised:
+        Thresholds().with_overrides(common._config(str(path)))
+    assert len(str(raised.value)) < 1000
 
 
-def test_a_card_number_of_thousands_of_digits() -> None:
-    _, captures = given(SMI + SMI_ROWS + SMI_ROWS.replace(" 0, NVIDIA", f" {'1' * 5000}, NVIDIA", 1))
-    assert sum(rows(captures)) >= 7
+def test_manifest_with_a_nul_in_a_name(tmp_path: Path) -> None:
+    from loganalyze.batch.manifest import read_manifest
+
+    path = tmp_path / "runs.toml"
+    path.write_text('[[run]]\nfiles = ["y.lo\\u0000g"]\n', encoding="utf-8")
+    assert read_manifest(str(path)).units[0].items[0].stamp is None
 
 
-def test_superscripts_are_no_numbers() -> None:
-    good = "    0       5063     C     93     33    llama-server\n"
-    _, captures = given(PMON + good * 3 + good.replace("93", "²"))
-    assert rows(captures) == [4]
-    assert captures[0].frame.height == 4
-    assert not is_whole("²")
-    assert not is_whole("1" * 12)
-    assert is_whole("0123")
+def test_manifest_nested_too_deep(tmp_path: Path) -> None:
+    from loganalyze.batch.manifest import read_manifest
+
+    path = tmp_path / "runs.toml"
+    path.write_bytes(b"run = " + b"[" * 5000)
+    with pytest.raises(LogAnalyzeError):
+        read_manifest(str(path))
 
 
-def test_a_swap_row_without_a_memory_row_at_the_end() -> None:
-    given(
-        "SwapUse           0 CachUse     3460072  MemUse      949512 MemFree    20594892 \n\nSwap:      0      0      0"
-    )
+@pytest.mark.parametrize(
+    "data",
+    [
+        # vmstat with bytes that are no UTF-8
+        b" r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        b" 1  0      0 100 1 2    0    0     0     0 1 2 1 0 99 0 0 \xc4\xe4\n 1  0      0 100\n",
+        # a csv of nvidia-smi without names whose column of indices is negative
+        b"2024/05/01 12:34:59.439, 0, NVIDIA GeForce RTX 4090, -1, 24564, 96, 81, 283.14, 2520, 54, P2\n",
+        # sadf whose stamp is no UTF-8
+        b"# hostname;interval;timestamp;pswpin/s;pswpout/s\nvm;1;2026-11-30 22:02:35 UTC;0.00;0.00\n"
+        b"vm;1;2026-11\xe730 22:02:36 UTC;1.00;0.00\n",
+        # a whole number of more digits than Python reads
+        b"|   "
+        + b"9" * 5000
+        + b"  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0  On |                  Off |\n",
+        b"llama_perf_context_print:       total time =  1.0 ms / " + b"9" * 5000 + b" tokens\n",
+    ],
+)
+def test_lines_that_cannot_be(data: bytes) -> None:
+    read(data)
 
 
-def test_stamps_that_are_all_missing() -> None:
-    series = Series([])
-    series.add(pl.DataFrame({"line": [7], TIME: [None], "vram_used_mib": [1.0]}))
-    assert series.frames[0]["t_s"].to_list() == [None]
+@pytest.fixture(scope="module")
+def fuzz() -> tuple[ModuleType, ModuleType]:
+    """The modules of ``tests/fuzz``."""
+    found = []
+    sys.path.insert(0, str(FUZZ))
+    try:
+        for name in ("targets", "mutate"):
+            spec = importlib.util.spec_from_file_location(f"fuzz_{name}", FUZZ / f"{name}.py")
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            found.append(module)
+    finally:
+        sys.path.remove(str(FUZZ))
+    return found[0], found[1]
 
 
-def test_negative_figures_in_the_first_columns() -> None:
-    given(", -1, -1, -1, -1, P-1\n" + "2024/05/01 12:34:56.000, -1, NVIDIA GeForce RTX -1, -1, -1, %NaN, -1\n" * 5)
-
-
-def test_lone_surrogates_in_json_text() -> None:
-    line = b'{"timestamp":1714750019,"level":"INFO","function":"f","line":1,"msg":"slot \\ud800 released"}'
-    assert (json_as_text(line) or b"").startswith(b"INFO [f] slot ? released | ")
-
-
-@pytest.mark.parametrize("value", ["-9223372036854775809", "9" * 400, "nan", "inf"])
-def test_benchmark_figures_that_cannot_be(value: str) -> None:
-    good = "|   128 |    128 |    1 |    256 |    0.108 |  1181.98 |    3.088 |    41.46 |    3.196 |    80.10 |\n"
-    runs, _ = given(BENCH + RULE + good + good.replace("0.108", value))
-    assert [len(run.requests) for run in runs] == [1]
+def test_each_target_takes_changed_seeds(fuzz: tuple[ModuleType, ModuleType]) -> None:
+    targets, mutate = fuzz
+    random = Random(20260101)
+    for target in targets.all_targets().values():
+        seeds = list(target.seeds())
+        for number in range(6):
+            target.run(mutate.mutate(random.choice(seeds), random, seeds, target.limit), number == 0)
