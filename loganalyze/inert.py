@@ -23,7 +23,8 @@ _FORMULA = lazy_pattern(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 def terminal(text: str) -> str:
     """``text`` on one line with every control, direction and invisible character as a visible escape."""
-    if text.isascii() and text.isprintable():
+    # Below U+0300 what is unsafe is not printable, and accents do not stack.
+    if text.isprintable() and (text.isascii() or max(text) < "\u0300"):
         return text
     return _MARKS.sub(_first_marks, _UNSAFE.sub(_escape, text.replace("\t", " ")))
 

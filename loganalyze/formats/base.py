@@ -5,8 +5,7 @@ A log format is a module with
 * ``NAME``: format name shown in ``sources[].format`` (``llama_cpp``, ``vllm``, ...);
 * ``GRAMMARS``: names of the grammars it owns, in order of precedence;
 * ``handlers(state) -> dict[str, Handler]``: ``"grammar.rule"`` -> function taking ``(fields, line)``. A rule without a
-  handler is read and counted, and says nothing. Called when the first line comes that it has a handler for;
-* ``ALWAYS = True`` (optional): ``handlers`` is called for every source, for what the module does at the end of it.
+  handler is read and counted, and says nothing. Called when the first line comes that it has a handler for.
 
 Several formats may share one text (Ollama prints llama.cpp's lines), so all handlers share one ``LogState``.
 ``line.t_s`` that handlers see is on the run's own clock: the log's stamps since the start of the process where it has
@@ -18,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events, shrink
+from loganalyze.formats.log_end import settle
 from loganalyze.model.records import Event, Request, Run, Source
 
 TYPE_CHECKING = False
@@ -247,6 +247,7 @@ class LogState:
 
     def finish(self) -> list[Run]:
         """End of the source: all runs that say anything, clocks settled."""
+        settle(self.runs)
         for finish in self._finishers:
             finish()
         for lanes in self._lanes.values():

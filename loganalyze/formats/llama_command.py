@@ -7,8 +7,6 @@ Facts: ``program``, ``device_none`` (``--device none``), ``cpu_moe_layers``.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from loganalyze.formats.command_line import Command, parse, strip_prompt
 from loganalyze.formats.command_setup import apply
 from loganalyze.formats.llama_blocks import Loads
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "llama_cpp"
 GRAMMARS = ("llama_command",)
-ALWAYS = True
 ENGINES = {"koboldcpp": "koboldcpp", "llama_cpp.server": "llama-cpp-python", "llamafile": "llamafile"}
 CONTINUES = ("\\", "`", "^")
 _CONTINUES = (b"\\", b"`", b"^")
@@ -73,14 +70,6 @@ class Commands:
             self._run = self.state.run
         record(self.state, command, line)
 
-    def finish(self) -> None:
-        """A command that stands under its log is the log's: hand it to the run above, if that has none."""
-        runs = self.state.runs
-        for before, after in pairwise(list(runs)):
-            if before.setup.command is None and _says_only_its_command(after):
-                _fill(before, after)
-                runs.remove(after)
-
 
 def _goes_on_with(text: bytes) -> bool:
     """Whether ``text`` can be the next line of a command: options, or anything that goes on itself."""
@@ -114,27 +103,7 @@ def _fact(run: Run, name: str, value: object, line: Line) -> None:
     run.fact_lines[name] = line.number
 
 
-def _says_only_its_command(run: Run) -> bool:
-    kinds = {event.kind for event in run.events}
-    return not (run.requests or run.memory or run.devices or run.version or kinds - {"tensor_override"}) and (
-        run.setup.command is not None and run.first_line == run.last_line
-    )
-
-
-def _fill(run: Run, other: Run) -> None:
-    """Take over what ``other``'s command says where ``run`` knows nothing."""
-    for name in run.setup.__slots__:
-        if getattr(run.setup, name) in (None, [], {}):
-            setattr(run.setup, name, getattr(other.setup, name))
-    run.events += other.events
-    for name, value in other.facts.items():
-        run.facts.setdefault(name, value)
-    for name, number in other.fact_lines.items():
-        run.fact_lines.setdefault(name, number)
-
-
 def handlers(state: LogState) -> dict[str, Handler]:
     """Handlers of grammar ``llama_command``."""
     commands = Commands(state)
-    state.at_end(commands.finish)
     return {"llama_command.command": commands.command}

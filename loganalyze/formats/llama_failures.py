@@ -112,21 +112,6 @@ class Failures:
         if known is not None and known.data["device"] is None:
             known.data["device"] = f"{gpu_prefix(self.state.run)}{index}"
 
-    def finish(self) -> None:
-        """A run that goes on after a failed allocation has got over it."""
-        for run in self.state.runs:
-            ends = [event.line for event in run.events if event.kind in ("load_failed", "killed", "kernel_oom")]
-            for event in run.events:
-                if event.kind == "alloc_failed" and not event.data.get("recovered"):
-                    event.data["recovered"] = _went_on(run, event, ends)
-
-
-def _went_on(run: Run, event: Event, ends: list[int]) -> bool:
-    if any(end > event.line for end in ends):
-        return False
-    later = [request.line for request in run.requests if request.complete] + [buffer.line for buffer in run.memory]
-    return any(line > event.data["lines"][-1] for line in later) if "lines" in event.data else False
-
 
 def _same(data: dict[str, Any], device: str | None, size: float | None) -> bool:
     if size is not None and data["mib"] is not None and abs(size - data["mib"]) > SAME_MIB + 1e-9:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 NAME = "llama_cpp"
 GRAMMARS = ("llama_trouble",)
-ALWAYS = True
 # How the drivers word it; all of them mean device memory.
 OUT_OF_MEMORY = (
     "out of memory",
@@ -38,7 +37,6 @@ class Trouble:
     def __init__(self, state: LogState) -> None:
         self.state = state
         self.failures = Failures(state)
-        state.at_end(self.failures.finish)
 
     def handlers(self) -> dict[str, Handler]:
         return listening(self, "llama_trouble", "on_")

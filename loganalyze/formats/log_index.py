@@ -425,8 +425,6 @@ LISTENERS: dict[str, tuple[str, ...]] = {
     'time.perf_user': ('time_log',),
     'time.perf_sys': ('time_log',),
 }
-# modules that have work to do at the end of every source
-ALWAYS: tuple[str, ...] = ('llama_command', 'llama_trouble')
 # rules of each grammar
 COUNTS: tuple[int, ...] = (1, 31, 64, 26, 43, 9, 15, 52, 93, 17, 23, 14, 21, 14, 5, 11, 5, 40)
 # literal -> rules, counted through all grammars

@@ -75,8 +75,6 @@ class _Reader:
         self.state = LogState(source)
         self._listeners = formats.listeners
         self._handlers: dict[str, dict[str, Handler]] = {}
-        for name in log_index.ALWAYS:
-            self._load(name)
         self.embedded = Embedded(source)
         self.unmatched = 0
         self._table: dict[Rule, list[Any]] = {}

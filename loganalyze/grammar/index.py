@@ -39,8 +39,6 @@ def render() -> str:
         *_table("OWNERS", owners, "str"),
     ]
     rows += ["# rule -> modules that have a handler for it", *_table("LISTENERS", listeners, "tuple[str, ...]")]
-    rows += ["# modules that have work to do at the end of every source"]
-    rows += [f"ALWAYS: tuple[str, ...] = {tuple(n for n, m in modules.items() if getattr(m, 'ALWAYS', False))!r}"]
     rows += ["# rules of each grammar", f"COUNTS: tuple[int, ...] = {index.COUNTS!r}"]
     rows += [
         "# literal -> rules, counted through all grammars",

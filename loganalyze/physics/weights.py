@@ -37,6 +37,8 @@ _KNOWN_ACTIVE = (
     (lazy_pattern(r"llama-?4-?scout", re.IGNORECASE), 0.156),
     (lazy_pattern(r"llama-?4-?maverick", re.IGNORECASE), 0.0425),
 )
+# One stands in every name that the patterns above take.
+_KNOWN_WORDS = ("oss", "8x", "deepseek", "qwen3", "glm", "llama")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def active_share(name: str | None, params_b: float | None, n_expert: int | None,
     match = _ACTIVE.search(text.replace("_", "-"))
     if match and total:
         return min(1.0, float(match.group(1)) / total)
-    for pattern, share in _KNOWN_ACTIVE:
+    known = any(map(text.lower().__contains__, _KNOWN_WORDS))
+    for pattern, share in _KNOWN_ACTIVE if known else ():
         if pattern.search(text):
             return share
     if n_expert and n_expert > 1 and n_used:
