@@ -111,7 +111,7 @@ def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Captu
     return runs, pasted if wanted is None and any(run.requests for run in runs) else []
 
 
-MIN_BESIDE = 3
+MIN_BESIDE = 1
 """Lines with figures that a text of captures must hold beside them before it is read as a log, too."""
 
 

@@ -294,3 +294,71 @@ def test_a_table_alone_stays_telemetry(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_to_record_is_a_command_of_that_engine(tmp_path: Path, text: str, words: str) -> None:
     assert words in advice(tmp_path, text)
+
+
+@pytest.mark.parametrize("month", ["Okt 12", "août 08", "7月 24", "Mär  8", "févr. 08"])
+def test_a_journal_in_the_readers_language(tmp_path: Path, month: str) -> None:
+    head = f"{month} 23:02:37 box ollama[1617]: time=2025-08-08T23:02:37.146+01:00 level=INFO source=server.go:175 "
+    line = "msg=offload library=cuda layers.requested=49 layers.model=49 layers.offload=31"
+    assert verdict(tmp_path, f"{head}{line}\n" * 2) == ("swapping", "partial_offload", "high")
+
+
+def test_unknown_months_are_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("xyz 12 23:02:37 box ollama[1617]: eval rate is fine\n" * 3)
+    assert not read([log]).runs
+
+
+def test_ollamas_own_engine_says_where_weights_are(tmp_path: Path) -> None:
+    head = "time=2025-07-18T14:50:44.599Z level=INFO source=ggml.go:362 "
+    run = judged(
+        tmp_path,
+        f'{head}msg="offloaded 36/37 layers to GPU"\n{head}msg="model weights" buffer=CUDA0 size="7.5 GiB"\n'
+        f'{head}msg="model weights" buffer=CPU size="1.5 GiB"\n',
+    )
+    assert (run.setup.layers_on_gpu, run.setup.layers_total) == (36, 37)
+    assert [(b.device, b.mib) for b in run.memory] == [("CUDA0", 7680.0), ("CPU", 1536.0)]
+
+
+def test_stamps_of_lm_studio_name_the_engine(tmp_path: Path) -> None:
+    text = "2025-08-14 21:59:09 [DEBUG]\n load_tensors: offloaded 0/25 layers to GPU\n"
+    text += "load_tensors:   CPU_Mapped model buffer size = 9536.18 MiB\n"
+    assert judged(tmp_path, text).engine == "lm studio"
+    assert "-ngl" not in advice(tmp_path, text)
+
+
+@pytest.mark.parametrize(("gib", "expected"), [("24.0", "partial_offload"), ("0", "too_short")])
+def test_weights_that_vllm_keeps_in_host_memory(tmp_path: Path, gib: str, expected: str) -> None:
+    text = (
+        f"INFO 07-17 13:38:58 api_server.py:216] args: Namespace(host=None, model='m', cpu_offload_gb={gib}, seed=0)\n"
+    )
+    line = (
+        "INFO 07-17 13:50:{} metrics.py:295] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 5.1 tokens/s, "
+        "Running: 1 reqs, Swapped: 0 reqs, Pending: 0 reqs, GPU KV cache usage: 0.2%, CPU KV cache usage: 0.0%.\n"
+    )
+    assert verdict(tmp_path, text + line.format("05") + line.format("10"))[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "kernel", "cause"),
+    [("2m0.0s", "1m44.0s", "mmap_thrash"), ("0m20.0s", "0m5.0s", "mmap_thrash"), ("14m50.0s", "0m44.0s", "cpu_only")],
+)
+def test_time_tells_that_threads_wait(tmp_path: Path, user: str, kernel: str, cause: str) -> None:
+    (tmp_path / "run.log").write_text(
+        "./llama-cli -m big.gguf -dev none -t 16 -n 32 -p hello\n"
+        "llama_perf_context_print: prompt eval time = 15511.02 ms / 60 tokens ( 258.52 ms per token, 3.87 tokens per second)\n"
+        "llama_perf_context_print: eval time = 46331.11 ms / 31 runs ( 1494.55 ms per token, 0.67 tokens per second)\n"
+    )
+    (tmp_path / "time.txt").write_text(f"\nreal\t1m6.330s\nuser\t{user}\nsys\t{kernel}\n")
+    (run,) = classify([tmp_path / "run.log", tmp_path / "time.txt"]).runs
+    assert run.judgement is not None
+    if cause == "mmap_thrash":
+        assert (run.judgement.verdict, run.judgement.cause, run.judgement.confidence) == ("swapping", cause, "medium")
+    else:
+        assert run.judgement.verdict != "swapping"
+
+
+def test_a_llamafile_without_a_card_is_not_sure(tmp_path: Path) -> None:
+    text = "main: llamafile version 0.6.2\nllm_load_tensors: offloaded 0/33 layers to GPU\n" + EVAL
+    assert verdict(tmp_path, text) == ("swapping", "cpu_fallback", "medium")
+    assert verdict(tmp_path, "llm_load_tensors: offloaded 0/33 layers to GPU\n" + EVAL)[2] == "high"

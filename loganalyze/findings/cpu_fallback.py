@@ -62,7 +62,8 @@ def _all_on_host(facts: Facts) -> Finding:
         text = f"0 of {place.layers_total} layers on the GPU: the card is not used"
     else:
         text = "all weights are in host memory: the card is not used"
-    sure = place.gpu_seen is not None or place.layers_on_gpu == 0
+    # llamafile prints the line about layers on machines without a card, too.
+    sure = place.gpu_seen is not None or (place.layers_on_gpu == 0 and "llamafile" not in facts.engine)
     return finding(
         CAUSE, "critical", text, value=0.0, unit="layers", threshold=float(place.layers_total or 0) or None,
         evidence=place.proofs[:3] + eval_line(facts.timing.slow_write), explains_s=_lost(facts), gain=_gain(facts),

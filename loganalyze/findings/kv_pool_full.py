@@ -25,7 +25,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if count >= limits.preempted_min:
         whose = "1 request was" if count == 1 else f"{count} requests were"
         return finding(
-            CAUSE, "critical", f"{whose} preempted for lack of KV cache: their prompts are read again",
+            CAUSE, "critical", f"{whose} preempted for lack of KV cache: what was read is read again",
             value=float(count), unit="requests", threshold=float(limits.preempted_min), confidence="high",
             evidence=[of_event(e) for e in preempted[:3]], explains_s=_half(facts),
         )  # fmt: skip

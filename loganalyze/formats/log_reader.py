@@ -199,6 +199,10 @@ def _format(source: Source, formats: LogFormats, runs: list[Run]) -> None:
     """The format most lines are of; only a format that made a run counts."""
     if not runs:
         return
+    if (source.wrapper or "").startswith("lmstudio"):
+        # Its stamps frame the lines of the llama.cpp inside.
+        for run in runs:
+            run.engine = "lm studio" if run.engine in (None, "llama.cpp") else run.engine
     counts: dict[str, int] = {}
     for full, count in source.rule_hits.items():
         name = formats.owner[full.partition(".")[0]]

@@ -85,6 +85,8 @@ class _Ollama:
             self.offload(told, line)
         elif message == "offload to cpu":
             self.state.event("no_gpu", line)
+        elif message.startswith("offloaded "):
+            self.layers(message, line)
         elif message == "inference compute":
             self.device(told, line)
         elif message in ("model weights", "kv cache", "compute graph"):
@@ -105,6 +107,14 @@ class _Ollama:
             parsed = parse(command.strip("[]"))
             if parsed is not None:
                 record(self.state, parsed, line)
+
+    def layers(self, message: str, line: Line) -> None:
+        """``offloaded 40/41 layers to GPU`` of the Go engine (0.6 on)."""
+        on_gpu, _, total = message.removeprefix("offloaded ").partition(" ")[0].partition("/")
+        if on_gpu.isdigit() and total.isdigit():
+            setup = self.state.run.setup
+            setup.layers_on_gpu, setup.layers_total = int(on_gpu), int(total)
+            self.state.run.fact_lines["layers_on_gpu"] = line.number
 
     def wrapped(self, fields: Fields, line: Line) -> None:
         """The tail of an offload line that was wrapped by hand."""
@@ -152,7 +162,7 @@ class _Ollama:
 
     def buffer(self, message: str, told: dict[str, str], line: Line) -> None:
         size = pairs.mib(told.get("size"))
-        device = told.get("device")
+        device = told.get("device") or told.get("buffer")
         if size is None or not device:
             return
         kinds: dict[str, Any] = {"model weights": "model", "kv cache": "kv", "compute graph": "compute"}

@@ -93,6 +93,11 @@ def handlers(state: LogState) -> dict[str, Handler]:
         need = fields.get("need_gib")
         state.event("alloc_failed", line, device="GPU", mib=None if need is None else need * GIB, recovered=False)
 
+    def offload(fields: Fields, line: Line) -> None:
+        start()
+        if fields["offload_gb"]:
+            state.event("host_weights", line, mib=fields["offload_gb"] * GIB)
+
     def budget(fields: Fields, line: Line) -> None:
         start()
         fact(state, line, "reserved_share", fields["fraction"])
@@ -117,6 +122,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         "vllm.old_weights": weights,
         "vllm.kv_memory": kv_memory,
         "vllm.kv_size": kv_size,
+        "vllm.offload": offload,
         "vllm.preempted": preempted,
         "vllm.no_blocks": failed,
         "vllm.max_len_too_big": failed,

@@ -18,6 +18,10 @@ _LEVEL = Lazy(rb"[IWED] +\S")
 _LM_HEADER = Lazy(rb"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} {1,2}\[[A-Z]{4,7}\]\r?$", 8)
 _BULLET = Lazy(rb"[-*] +\S")
 _DIFF_HEADS = (b"diff ", b"index ", b"--- ", b"+++ ", b"@@", b"\\ No newline")
+# A date of a journal whose month none of C's is; what it names is looked up only then.
+_FOREIGN = Lazy(
+    rb"(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) )\S{2,10} {1,2}[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
+)
 _ESCAPES = Lazy(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -33,6 +37,10 @@ def modes_of(head: bytes, whole: bool = False) -> Modes:
     modes.jsonl = head.lstrip().startswith(b'{"type":') or b'\n{"type":"log"' in head
     modes.lmstudio = (b"]\n" in head or b"]\r" in head or head.endswith(b"]")) and bool(_LM_HEADER.search(head))
     lines = _lines(head, whole)
+    if lines and b"]: " in lines[-1][:120] and _FOREIGN.match(lines[-1]):
+        from loganalyze.scan.wrappers.abroad import is_abroad
+
+        modes.abroad = is_abroad(lines)
     if len(lines) >= 2:
         _stamps(modes, lines)
         _marks(modes, lines)

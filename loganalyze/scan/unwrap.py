@@ -43,6 +43,8 @@ class Unwrapper:
         self._prefixes: dict[bytes, Prefix] = {}
         self._wraps: dict[tuple[object, ...], Wrap] = {}
         self._header: tuple[float, str, str] | None = None
+        if self.modes.abroad:
+            self.line = self._translated  # type: ignore[method-assign]
         self._quick = not (
             self.modes.bold
             or self.modes.lmstudio
@@ -76,6 +78,12 @@ class Unwrapper:
             if line is not None:
                 return line
         return self._slow(number, text)
+
+    def _translated(self, number: int, text: bytes) -> Line | None:
+        """``line`` for a journal with months in another language."""
+        from loganalyze.scan.wrappers.abroad import in_english
+
+        return Unwrapper.line(self, number, in_english(text))
 
     def _prefix(self, text: bytes) -> tuple[int, Prefix] | None:
         """End of the wrappers up to ``process[pid]: `` (and the router's port), and what they tell."""

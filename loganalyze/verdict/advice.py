@@ -78,6 +78,10 @@ def _partial(facts: Facts, main: Finding, limits: Thresholds) -> str:
         return free
     if "ollama" in facts.engine:
         return "Reduce num_ctx, then the quantisation, until 'ollama ps' says 100% GPU."
+    if "vllm" in facts.engine:
+        return (
+            "Drop --cpu-offload-gb; if the model does not fit then, take a quantised one or a smaller --max-model-len."
+        )
     if not facts.llama_like:
         return "Load the model with fewer bits (4-bit), so that no module is placed on cpu or disk."
     words = _words(facts)

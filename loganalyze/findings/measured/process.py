@@ -13,11 +13,14 @@ KILL_SIGNALS = {9, "9", "KILL", "SIGKILL"}
 
 @dataclass(slots=True)
 class ProcessFacts:
-    """``cores`` is user time over wall time. ``killed`` holds the event of a kill, ``kernel`` one of the kernel."""
+    """``cores`` is user time over wall time, ``system_cores`` the kernel's over it.
+
+    ``killed`` holds the event of a kill, ``kernel`` one of the kernel."""
 
     source: str | None = None
     wall_s: float | None = None
     cores: float | None = None
+    system_cores: float | None = None
     max_rss_mib: float | None = None
     major_faults: float | None = None
     exit_status: int | None = None
@@ -37,6 +40,7 @@ def measure_process(run: Run) -> ProcessFacts:
                 setattr(found, name, float(facts[name]))
         if found.cores is None:
             found.cores = _cores(facts)
+            found.system_cores = _cores(facts, "sys_s")
         if found.exit_status is None and isinstance(facts.get("exit_status"), int):
             found.exit_status = facts["exit_status"]
         if found.signal is None:
@@ -47,8 +51,8 @@ def measure_process(run: Run) -> ProcessFacts:
     return found
 
 
-def _cores(facts: dict[str, object]) -> float | None:
-    wall, user = facts.get("wall_s"), facts.get("user_s")
+def _cores(facts: dict[str, object], name: str = "user_s") -> float | None:
+    wall, user = facts.get("wall_s"), facts.get(name)
     if not isinstance(wall, int | float) or not isinstance(user, int | float) or wall <= 0.2:
         return None
     return user / wall

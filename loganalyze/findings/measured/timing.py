@@ -255,9 +255,11 @@ def _intervals(found: Timing, run: Run) -> None:
     found.interval_lines = len(lines)
     streams, sums, prompts = [], [], []
     queued: list[float] = []
+    sums_tps: list[float] = []
     for event in lines:
         gen, running, prompt = (_real(event.data.get(k)) for k in ("gen_tps", "running", "prompt_tps"))
         if gen and running and not (prompt and prompt > gen):
+            sums_tps.append(gen)
             streams.append(gen / running)
             sums.append(running)
         if prompt:
@@ -273,7 +275,8 @@ def _intervals(found: Timing, run: Run) -> None:
         found.writing.tps = found.alone_tps = sorted(streams)[(len(streams) * 3) // 4]
         found.streams = sum(sums) / len(sums)
         found.streams_max = max(1, round(max(sums)))
-    if prompts:
+    if prompts and max(prompts) > max(sums_tps, default=0.0):
+        # A window that writes more than it reads spreads a short prompt over its length.
         found.reading.tps = max(prompts)
 
 

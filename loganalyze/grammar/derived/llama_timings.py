@@ -425,9 +425,9 @@ RULES: tuple[object, ...] = (
     ),
     (
         'llamafile_version',
-        (b'software:', b'llamafile', ('version', 5)),
+        (('|', (b'software:', b'llamafile'), (b'main:', b'llamafile version')), ('version', 5)),
         (('version', 'version', 'str'),),
-        (b'software: llamafile',),
+        (b'software: llamafile', b'llamafile version'),
         False,
         (),
         None,

@@ -233,6 +233,16 @@ RULES: tuple[object, ...] = (
         None,
         None,
     ),
+    (
+        'offload',
+        (b'args:', ('offload_head', 10), ('offload_gb', 0), ('?', 2)),
+        (('offload_head', 'offload_head', 'str'), ('offload_gb', 'offload_gb', 'float')),
+        (b'cpu_offload_gb',),
+        True,
+        (b'args:',),
+        None,
+        None,
+    ),
 )
 TERMINALS: tuple[str, ...] = (
     '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
@@ -245,4 +255,5 @@ TERMINALS: tuple[str, ...] = (
     '(?>[A-Z]+)',
     '(?>[a-zA-Z][a-zA-Z., _-]*?(?= total_num_cum))',
     '(?>cuda:\\d+)',
+    '(?>[{N][^\\n]*?cpu_offload_gb[\'"]?[=:] ?)',
 )

@@ -15,13 +15,14 @@ Peel = Callable[[bytes, "Told"], "bytes | None"]
 class Modes:
     """Wrappers too ambiguous to see in one line, decided by the first lines of the source. See ``scan.modes``."""
 
-    __slots__ = ("bold", "bullets", "clock", "compose", "diff", "editor", "epoch", "interval", "jsonl", "levels",
+    __slots__ = ("abroad", "bold", "bullets", "clock", "compose", "diff", "editor", "epoch", "interval", "jsonl", "levels",
                  "lmstudio", "nbsp", "seconds")  # fmt: skip
 
     def __init__(self) -> None:
         for name in self.__slots__:
             setattr(self, name, False)
 
+    abroad: bool
     bold: bool
     bullets: bool
     clock: bool
