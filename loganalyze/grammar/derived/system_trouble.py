@@ -180,6 +180,6 @@ TERMINALS: tuple[str, ...] = (
     '(?>(?![{\\["]|time=)[^\\s](?:(?!exited with code|exit code|Exit [Cc]ode|OOMKilled)[^\\n]){0,160}(?=exited with code|exit code|Exit [Cc]ode))',
     '(?>(?:exited with code|exit code|Exit [Cc]ode)\\b:?)',
     '(?>[0-9a-fA-F:.]+)',
-    '(?>(?:\\[drm[^\n]{0,80}?\\]+(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?)',
+    '(?>(?:\\[drm[^\n]{0,80}?\\]{1,3}(?= )|amdgpu(?: [0-9a-f:.]+)?:)(?: amdgpu:)?)',
     '(?>ring \\S+ timeout, signaled seq|GPU reset begin|(?:\\*ERROR\\* )?Not enough memory for command submission)',
 )
