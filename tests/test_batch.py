@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from loganalyze.batch import engine, output
+from loganalyze.batch import engine, output, work
 from loganalyze.batch.cache import Cache
 from loganalyze.batch.discover import discover
 from loganalyze.batch.row import COLUMNS, Row
@@ -22,7 +22,9 @@ from loganalyze.options import Options
 
 def rows_of(paths: tuple[str, ...], cache: Cache | None = None, jobs: int = 1) -> list[Row]:
     found = discover(paths)
-    return [row for _, rows in engine.rows_of(found.units, Options(), cache or Cache(None, "t"), jobs) for row in rows]
+    return [
+        row for _, rows, _ in engine.rows_of(found.units, Options(), cache or Cache(None, "t"), jobs) for row in rows
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def test_young_files_of_known_content_are_not_analysed_again(
     def again(*_: object) -> None:
         raise AssertionError("analysed again")
 
-    monkeypatch.setattr(engine, "analyse", again)
+    monkeypatch.setattr(work, "analyse", again)
     assert rows_of((str(copy),), cache) == first
     cache.close()
 
@@ -109,8 +111,8 @@ def test_outputs_hold_every_row_and_append_once(logs: Path, tmp_path: Path) -> N
     spool, summary = spool_of(rows)
     for name in ("r.csv", "r.jsonl", "r.parquet"):
         path = str(tmp_path / name)
-        assert output.write(path, spool, summary, append=False) == 70
-        assert output.write(path, spool, summary, append=True) == 70
+        assert output.write(path, spool, summary, append=False).endswith("(70 rows)")
+        assert output.write(path, spool, summary, append=True).endswith("(70 rows, 0 of them new)")
     frame = pl.read_parquet(tmp_path / "r.parquet")
     assert frame.columns == list(COLUMNS)
     assert frame["lost_s"].to_list() == [r["lost_s"] for r in rows]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from loganalyze.errors import UnreadableError
+from loganalyze.files import is_url
 from loganalyze.scan.limits import MAX_EXPANDED_BYTES, MAX_RATIO, RATIO_FREE_BYTES
 
 if TYPE_CHECKING:
@@ -84,6 +85,20 @@ def _tar(path: str) -> Iterator[tarfile.TarFile]:
             yield tar
 
 
+@contextlib.contextmanager
+def _zip(path: str) -> Iterator[zipfile.ZipFile]:
+    import zipfile
+
+    if not is_url(path):
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+        return
+    from loganalyze.batch.remote import open_url
+
+    with open_url(path) as stream, zipfile.ZipFile(stream) as archive:
+        yield archive
+
+
 def _checked(info: zipfile.ZipInfo, path: str) -> zipfile.ZipInfo:
     """``info`` unless it says that it is a bomb; zipfile unpacks no more than it says."""
     size = info.file_size
@@ -96,9 +111,7 @@ def members(path: str) -> list[str]:
     """Names of the regular files in an archive, sorted. Archives inside archives are not opened."""
     try:
         if path.lower().endswith(".zip"):
-            import zipfile
-
-            with zipfile.ZipFile(path) as archive:
+            with _zip(path) as archive:
                 names = [i.filename for i in archive.infolist() if not i.is_dir()]
         else:
             with _tar(path) as tar:
@@ -123,9 +136,7 @@ def open_member(path: str, name: str) -> Iterator[IO[bytes]]:
     """A member as a stream. Raises UnreadableError for damage or an encrypted member."""
     try:
         if path.lower().endswith(".zip"):
-            import zipfile
-
-            with zipfile.ZipFile(path) as archive, archive.open(_checked(archive.getinfo(name), path)) as stream:
+            with _zip(path) as archive, archive.open(_checked(archive.getinfo(name), path)) as stream:
                 yield stream
         else:
             with _tar(path) as tar:

@@ -6,22 +6,26 @@ changed within ``RACY_NS`` before it was noted, since their next change could le
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import sys
 import time
 from typing import Any
 
 from loganalyze.batch.discover import Item
-from loganalyze.batch.row import Row
 
 RACY_NS = 2_000_000_000
 # One lock holder writes a batch of rows in milliseconds; a stuck one must not hang everybody else.
 BUSY_S = 20.0
+# Results of versions that nobody used for so long are dropped.
+OLD_S = 60 * 86400
+_NAME = "batch-{}.v2.sqlite"
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, digest TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS units (key TEXT PRIMARY KEY, rows TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, digest TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS units (key TEXT PRIMARY KEY, lines TEXT) WITHOUT ROWID;
 """
+# Below the number of variables that any SQLite allows in a statement.
+_ASK = 900
 
 
 def cache_folder() -> str | None:
@@ -46,13 +50,8 @@ def cache_folder() -> str | None:
     return folder if mine and not os.path.islink(folder) else None
 
 
-def _storable(path: str) -> bool:
-    """SQLite takes no name that is not UTF-8; such a file is read again each time for its digest."""
-    return not any("\ud800" <= c <= "\udfff" for c in path)
-
-
 class Cache:
-    """Looks up and stores units. Any failure turns it off and is told once in ``note``."""
+    """Looks up and stores units as JSON lines of their rows. Any failure turns it off and is told once in ``note``."""
 
     def __init__(self, folder: str | None, version: str) -> None:
         self.note: str | None = None
@@ -64,68 +63,106 @@ class Cache:
         import sqlite3
 
         self._error = sqlite3.Error
-        path = os.path.join(folder, f"batch-{version}.sqlite")
+        path = os.path.join(folder, _NAME.format(version))
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            os.close(handle)
-            self._db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
+            self._open(path)
+        except (OSError, sqlite3.OperationalError) as error:
             self._fail(error)
+        except sqlite3.DatabaseError as error:
+            # Damaged, by a disk or a hand: results can be computed again.
+            self._discard()
+            try:
+                os.unlink(path)
+                self._open(path)
+            except (OSError, sqlite3.Error):
+                self._fail(error)
+        self._drop_old(folder, path)
 
-    def _fail(self, error: Exception) -> None:
-        self.note = f"the cache is off: {getattr(error, 'strerror', None) or error}"
+    def _open(self, path: str) -> None:
+        import sqlite3
+
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        os.close(handle)
+        self._db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, cached_statements=16)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        # Each commit survives a killed process; only a lost machine may lose the last ones, never the file.
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.executescript(_SCHEMA)
+
+    def _drop_old(self, folder: str, mine: str) -> None:
+        with contextlib.suppress(OSError):
+            before = time.time() - OLD_S
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                if name.startswith("batch-") and path != mine and not path.startswith(mine + "-"):
+                    with contextlib.suppress(OSError):
+                        if os.stat(path).st_mtime < before:
+                            os.unlink(path)
+            if self._db is not None:
+                os.utime(mine)
+
+    def _discard(self) -> None:
         if self._db is not None:
-            self._db.close()
+            with contextlib.suppress(self._error):
+                self._db.close()
             self._db = None
 
-    def digests(self) -> dict[str, tuple[tuple[int, int, int], str]]:
-        """Path -> (stamp, digest) of every file known."""
-        if self._db is None:
-            return {}
-        try:
-            rows = self._db.execute("SELECT path, size, mtime, inode, digest FROM files")
-            return {path: ((size, mtime, inode), digest) for path, size, mtime, inode, digest in rows}
-        except self._error as error:
-            self._fail(error)
-            return {}
+    def _fail(self, error: Exception) -> None:
+        if self.note is None:
+            reason = getattr(error, "strerror", None) or error
+            self.note = f"results are no longer remembered: {reason}"
+            if "full" in str(error) or "space" in str(reason):
+                self.note += ". Free some space, or set LOGANALYZE_CACHE to a folder on another disk"
+        self._discard()
 
-    def get(self, keys: list[str]) -> dict[str, list[Row]]:
-        """Rows of the units among ``keys`` that are known."""
-        found: dict[str, list[Row]] = {}
-        if self._db is None:
-            return found
-        try:
-            for at in range(0, len(keys), 500):
-                part = keys[at : at + 500]
-                marks = ",".join("?" * len(part))
-                for key, rows in self._db.execute(f"SELECT key, rows FROM units WHERE key IN ({marks})", part):
-                    found[key] = json.loads(rows)
-        except (self._error, ValueError) as error:
-            self._fail(error)
+    def digests(self, paths: list[str]) -> dict[str, tuple[tuple[int, int, int], str]]:
+        """Path -> (stamp, digest) of the files among ``paths`` that are known."""
+        found: dict[str, tuple[tuple[int, int, int], str]] = {}
+        asked = [os.fsencode(path) for path in paths]
+        for path, size, mtime, inode, content in self._ask(
+            "path, size, mtime, inode, digest FROM files", "path", asked
+        ):
+            found[os.fsdecode(path)] = (size, mtime, inode), content
         return found
 
-    def put(self, units: list[tuple[str, list[Row]]], files: list[tuple[Item, str]]) -> None:
+    def get(self, keys: list[str]) -> dict[str, list[str]]:
+        """Lines of the units among ``keys`` that are known."""
+        return {
+            key: lines.split("\n") if lines else [] for key, lines in self._ask("key, lines FROM units", "key", keys)
+        }
+
+    def _ask(self, what: str, column: str, values: list[Any]) -> list[Any]:
+        rows: list[Any] = []
+        for at in range(0, len(values), _ASK):
+            if self._db is None:
+                break
+            part = values[at : at + _ASK]
+            marks = ",".join("?" * len(part))
+            try:
+                rows += self._db.execute(f"SELECT {what} WHERE {column} IN ({marks})", part).fetchall()
+            except self._error as error:
+                self._fail(error)
+        return rows
+
+    def put(self, units: list[tuple[str, list[str]]], files: list[tuple[Item, str]]) -> None:
         """Store finished units and the digests of their files, all or nothing."""
-        if self._db is None or not (units or files):
-            return
         stamps = [
-            (i.path, *i.stamp, digest)
+            (os.fsencode(i.path), *i.stamp, digest)
             for i, digest in files
-            if i.member is None and i.stamp is not None and i.stamp[1] < self._racy and _storable(i.path)
+            if i.member is None and i.stamp is not None and i.stamp[1] < self._racy
         ]
+        if self._db is None or not (units or stamps):
+            return
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany("INSERT OR REPLACE INTO units VALUES (?, ?)", [(k, json.dumps(r)) for k, r in units])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO units VALUES (?, ?)", [(key, "\n".join(lines)) for key, lines in units]
+            )
             self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", stamps)
             self._db.execute("COMMIT")
-        except (self._error, UnicodeEncodeError, ValueError) as error:
+        except (self._error, OverflowError) as error:
             self._fail(error)
 
     def close(self) -> None:
         """Close the file."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        self._discard()

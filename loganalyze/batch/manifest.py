@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from loganalyze.batch.discover import Found, Item, Unit, _item
+from loganalyze.batch.discover import Found, Item, Unit, Units, _item
 from loganalyze.errors import LogAnalyzeError, UsageError
 from loganalyze.files import is_url
 
@@ -22,8 +22,8 @@ def read_manifest(path: str) -> Found:
         raise LogAnalyzeError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from None
     groups = _toml(text, path) if path.lower().endswith(".toml") else _csv(text, path)
     base = os.path.dirname(os.path.abspath(path))
-    units = [Unit([_located(base, name) for name in names]) for names in groups.values() if names]
-    return Found(units, f"{len(units)} units as {path} says")
+    units = Units(Unit([_located(base, name) for name in names]) for names in groups.values() if names)
+    return Found(units, f"{len(units):,} runs as {path} says")
 
 
 def _located(base: str, name: str) -> Item:

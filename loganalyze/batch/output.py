@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from loganalyze.batch.row import COLUMNS, Row
@@ -11,69 +11,106 @@ from loganalyze.batch.spool import Spool
 from loganalyze.batch.summary import Summary
 from loganalyze.errors import LogAnalyzeError, UsageError
 from loganalyze.faults import remedy
-from loganalyze.replacing import replacing
+from loganalyze.replacing import alone, replacing
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet", ".html")
-# A page with more rows than this no longer opens well; the counts above the table still hold for all.
-HTML_ROWS = 10_000
+# A page with more rows no longer opens well; the counts and groups still hold for all.
+HTML_ROWS = 1000
+# Rows of one block of a Parquet file.
+BLOCK = 5000
 
 
 def check_outputs(names: tuple[str, ...], force: bool, append: bool) -> None:
     """Raise before any work when an output cannot be written."""
+    seen: set[str] = set()
     for name in names:
         extension = os.path.splitext(name)[1].lower()
         if extension not in EXTENSIONS:
             raise UsageError(f"-o {name}: choose one of {', '.join(EXTENSIONS)}")
         if append and extension == ".html":
             raise UsageError(f"-o {name}: a page cannot be appended to")
+        if (place := os.path.realpath(name)) in seen:
+            raise UsageError(f"-o {name}: named twice", remedy="Give each output a name of its own")
+        seen.add(place)
+        if os.path.isdir(name):
+            raise LogAnalyzeError("is a folder", path=name, remedy="Name a file in it")
         if os.path.lexists(name) and not force and not append:
             raise LogAnalyzeError("file exists", path=name, remedy="Use --force to replace it or --append to add to it")
         folder = os.path.dirname(os.path.abspath(name))
         if not os.path.isdir(folder):
             raise LogAnalyzeError("no such folder", path=folder, remedy="Create it first")
+        if not os.access(folder, os.W_OK):
+            raise LogAnalyzeError("cannot be written: permission denied", path=folder, remedy="Name another folder")
 
 
-def write(name: str, spool: Spool, summary: Summary, append: bool) -> int:
-    """Write one output; returns the number of rows in it. With ``append`` rows with a known key and id are left out."""
+def write(name: str, spool: Spool, summary: Summary, append: bool, force: bool = True) -> str:
+    """Write one output and say so. With ``append`` rows with a known key and id are left out.
+
+    Raises LogAnalyzeError when it cannot be written; what was there before stays. Another batch that writes the same file
+    is waited for: with ``append`` both add their rows, else the later one needs ``force``.
+    """
     extension = os.path.splitext(name)[1].lower()
-    writers: dict[str, Callable[[str, Iterator[Row], Spool, Summary], None]] = {
-        ".csv": _csv,
-        ".jsonl": _jsonl,
-        ".parquet": _parquet,
-        ".html": _html,
-    }
-    old = list(_old(name, extension)) if append and os.path.exists(name) else []
-    seen = {(row["key"], row["id"]) for row in old}
-    count = 0
+    with alone(name):
+        there = os.path.exists(name)
+        if there and not append and not force:
+            raise LogAnalyzeError(
+                "was written meanwhile",
+                path=name,
+                remedy="Choose another name or add --force; finished files are remembered",
+            )
+        old = _Old(name, extension) if append and there else None
+        rows = _Rows(old, spool)
+        try:
+            with replacing(name) as temporary:
+                if extension == ".html":
+                    _html(str(temporary), spool, summary)
+                else:
+                    {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[extension](str(temporary), rows)
+        except OSError as error:
+            reason = f"cannot be written: {error.strerror or error}"
+            raise LogAnalyzeError(
+                reason,
+                path=name,
+                remedy=f"{remedy(error) or 'Free some space or name another folder'}; then run again: finished files are remembered",
+            ) from None
+    if extension == ".html":
+        return f"Wrote {name}" + (
+            f" (the first {HTML_ROWS:,} of {spool.count:,} rows)" if spool.count > HTML_ROWS else ""
+        )
+    added = f", {rows.count - rows.before:,} of them new" if old is not None else ""
+    return f"Wrote {name} ({rows.count:,} row{'' if rows.count == 1 else 's'}{added})"
 
-    def rows() -> Iterator[Row]:
-        nonlocal count
-        for row in old:
-            count += 1
-            yield row
-        for row in spool.rows():
-            if (row["key"], row["id"]) not in seen:
-                count += 1
+
+class _Rows:
+    """Rows of an output: those that it had, then the new ones that it has not."""
+
+    def __init__(self, old: _Old | None, spool: Spool) -> None:
+        self._old, self._spool = old, spool
+        self.count = self.before = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        seen: set[int] = set()
+        if self._old is not None:
+            for row in self._old.rows():
+                seen.add(hash((row["key"], row["id"])))
+                self.count += 1
+                yield row
+        self.before = self.count
+        for row in self._spool.rows():
+            if not seen or hash((row["key"], row["id"])) not in seen:
+                self.count += 1
                 yield row
 
-    try:
-        with replacing(name) as temporary:
-            writers[extension](str(temporary), rows(), spool, summary)
-    except OSError as error:
-        reason = f"cannot be written: {error.strerror or error}"
-        raise LogAnalyzeError(reason, path=name, remedy=remedy(error)) from None
-    return min(spool.count, HTML_ROWS) if extension == ".html" else count
 
-
-def _jsonl(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> None:
+def _jsonl(path: str, rows: Iterable[Row]) -> None:
     import json
 
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
+    with open(path, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
         for row in rows:
             file.write(json.dumps(row, allow_nan=False) + "\n")
 
 
-def _csv(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> None:
+def _csv(path: str, rows: Iterable[Row]) -> None:
     import csv
 
     from loganalyze.reports.neutral import cell
@@ -85,22 +122,37 @@ def _csv(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> No
             writer.writerow(["" if v is None else cell(v) if isinstance(v, str) else v for v in row.values()])
 
 
-def _parquet(path: str, rows: Iterator[Row], _spool: Spool, _summary: Summary) -> None:
+def _parquet(path: str, rows: Iterable[Row]) -> None:
+    """Row by row through polars' streaming engine: memory holds a few blocks, whatever the number of rows."""
     import polars as pl
+    from polars.io.plugins import register_io_source
 
-    frames: list[pl.DataFrame] = []
     schema = _schema()
-    batch: list[Row] = []
-    # Columns in memory are 20 times smaller than rows; a hundred thousand runs take about 60 MB.
-    for row in rows:
-        batch.append(row)
-        if len(batch) >= 5000:
-            frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
-            batch = []
-    frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
+    fault: list[Exception] = []
+
+    def blocks(
+        with_columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        block: list[Row] = []
+        try:
+            for row in rows:
+                block.append(row)
+                if len(block) >= BLOCK:
+                    yield pl.DataFrame(block, schema=schema, orient="row")
+                    block = []
+            yield pl.DataFrame(block, schema=schema, orient="row")
+        except Exception as error:
+            # The engine would tell it in words of its own.
+            fault.append(error)
+            raise
+
     try:
-        pl.concat(frames).write_parquet(path, compression="zstd", statistics=True)
+        register_io_source(blocks, schema=schema).sink_parquet(
+            path, compression="zstd", statistics=True, row_group_size=BLOCK, maintain_order=True
+        )
     except pl.exceptions.PolarsError as error:
+        if fault and isinstance(fault[0], LogAnalyzeError):
+            raise fault[0] from None
         raise OSError(0, str(error)) from None
 
 
@@ -111,7 +163,7 @@ def _schema() -> dict[str, Any]:
     return {name: types[kind] for name, (kind, _) in COLUMNS.items()}
 
 
-def _html(path: str, _rows: Iterator[Row], spool: Spool, summary: Summary) -> None:
+def _html(path: str, spool: Spool, summary: Summary) -> None:
     from loganalyze.reports import html_batch
 
     page = html_batch.page(
@@ -121,29 +173,45 @@ def _html(path: str, _rows: Iterator[Row], spool: Spool, summary: Summary) -> No
         file.write(page)
 
 
-def _old(name: str, extension: str) -> Iterator[Row]:
-    """Rows of an output written earlier. Raises LogAnalyzeError when it is none of ours."""
-    try:
-        if extension == ".jsonl":
+class _Old:
+    """An output written earlier, read row by row. Raises LogAnalyzeError when it is none of ours."""
+
+    def __init__(self, name: str, extension: str) -> None:
+        self._name, self._extension = name, extension
+
+    def rows(self) -> Iterator[Row]:
+        """Its rows."""
+        try:
+            for row in self._read():
+                if set(row) != set(COLUMNS):
+                    raise ValueError("it has other columns")
+                yield row
+        except LogAnalyzeError:
+            raise
+        except Exception as error:
+            # A file of another origin can break any reader in its own way.
+            raise LogAnalyzeError(
+                f"cannot be appended to: {error}", path=self._name, remedy="Write to a new file"
+            ) from None
+
+    def _read(self) -> Iterator[Row]:
+        if self._extension == ".jsonl":
             import json
 
-            with open(name, encoding="utf-8") as file:
-                found = [json.loads(line) for line in file]
-        elif extension == ".csv":
+            with open(self._name, encoding="utf-8") as file:
+                for line in file:
+                    yield json.loads(line)
+        elif self._extension == ".csv":
             import csv
 
-            with open(name, encoding="utf-8", newline="") as file:
-                found = [_typed(row) for row in csv.DictReader(file)]
+            with open(self._name, encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file):
+                    yield _typed(row)
         else:
             import polars as pl
 
-            found = pl.read_parquet(name).to_dicts()
-        if any(set(row) != set(COLUMNS) for row in found[:1]):
-            raise ValueError("other columns")
-    except Exception as error:
-        # A file of another origin can break any reader in its own way.
-        raise LogAnalyzeError(f"cannot be appended to: {error}", path=name, remedy="Write to a new file") from None
-    yield from found
+            for block in pl.read_parquet(self._name).iter_slices(BLOCK):
+                yield from block.to_dicts()
 
 
 def _typed(row: dict[str, Any]) -> Row:

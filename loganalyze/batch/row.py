@@ -100,6 +100,10 @@ def row_of(run: Run, key: str) -> Row:
     for name in SETUP:
         values[name] = getattr(setup, name)
     _figures(values, run, told)
+    for name, value in values.items():
+        if isinstance(value, str) and not value.isascii():
+            # Bytes of a file name that are no UTF-8 came as surrogates, which no output format holds.
+            values[name] = value.encode("utf-8", "backslashreplace").decode()
     return values
 
 

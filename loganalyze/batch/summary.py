@@ -43,9 +43,9 @@ class Group:
 
 @dataclass(slots=True)
 class OutOfLine:
-    """A run that differs from its like: same model, device and settings."""
+    """A run that differs from its like: same model, device and settings. ``row``: its number in arrival order."""
 
-    id: str
+    row: int
     measure: str
     value: float
     median: float
@@ -63,10 +63,14 @@ class Summary:
         self.verdicts: Counter[str] = Counter()
         self.errors = 0
         self.lost_s = 0.0
-        self._like: dict[tuple[Any, ...], list[tuple[str, float]]] = {}
+        self._rows = 0
+        # Row numbers and writing rates of comparable runs.
+        self._like: dict[tuple[Any, ...], tuple[array[int], array[float]]] = {}
 
     def add(self, row: Row) -> None:
-        """Count a row."""
+        """Count a row. Rows are numbered in the order of the calls."""
+        number = self._rows
+        self._rows += 1
         if row.get("verdict") is None:
             self.errors += 1
             return
@@ -85,21 +89,26 @@ class Summary:
             if row.get(measure) is not None:
                 group.values[measure].append(row[measure])
         if row.get("writing_tps") is not None:
-            self._like.setdefault(like_key(row), []).append((row["id"], row["writing_tps"]))
+            key = like_key(row)
+            like = self._like.get(key)
+            if like is None:
+                like = self._like[key] = (array("q"), array("d"))
+            like[0].append(number)
+            like[1].append(row["writing_tps"])
 
-    def out_of_line(self, limit: int = 10) -> list[OutOfLine]:
-        """Runs whose writing rate is far below that of their like, worst first."""
+    def out_of_line(self, limit: int = 10) -> tuple[list[OutOfLine], int]:
+        """Runs whose writing rate is far below that of their like, worst first, and how many there are in all."""
         found: list[OutOfLine] = []
-        for members in self._like.values():
-            if len(members) < MIN_GROUP:
+        for numbers, values in self._like.values():
+            if len(values) < MIN_GROUP:
                 continue
-            middle = quantile(array("d", [v for _, v in members]), 0.5) or 0.0
+            middle = quantile(values, 0.5) or 0.0
             found += [
-                OutOfLine(name, "writing_tps", value, middle)
-                for name, value in members
+                OutOfLine(number, "writing_tps", value, middle)
+                for number, value in zip(numbers, values, strict=True)
                 if value > 0 and middle / value >= OUT_OF_LINE_RATIO
             ]
-        return sorted(found, key=lambda o: o.value / o.median)[:limit]
+        return sorted(found, key=lambda o: (o.value / o.median, o.row))[:limit], len(found)
 
     def largest(self, limit: int) -> list[Group]:
         """Groups with the most runs, then by name."""

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from loganalyze.batch.discover import Item, Unit
+from loganalyze.batch.plain import WithoutHoles, is_sparse
 from loganalyze.batch.row import Row, empty, row_of
 from loganalyze.errors import LogAnalyzeError, UnreadableError
 from loganalyze.files import is_url
 from loganalyze.options import Options
 
 HASH_BLOCK = 1 << 20
+KILLED = "reading it killed the process that did it, perhaps for lack of memory"
+
+
+def lines_of(unit: Unit, options: Options, key: str) -> list[str]:
+    """Rows of ``unit`` as JSON lines in ASCII, which every cache, queue and network carries as they are."""
+    return [json.dumps(row, allow_nan=False) for row in analyse(unit, options, key)]
 
 
 def analyse(unit: Unit, options: Options, key: str) -> list[Row]:
@@ -23,17 +32,17 @@ def analyse(unit: Unit, options: Options, key: str) -> list[Row]:
     Never raises: whatever goes wrong costs one row.
     """
     if unit.error is not None:
-        return [_error(unit.items[0], unit.error, key)]
+        return [error_row(unit.items[0], unit.error, key)]
     try:
         return _analyse(unit, options, key)
     except LogAnalyzeError as error:
-        return [_error(unit.items[0], str(error.reason), key)]
+        return [error_row(unit.items[0], _told(error), key)]
     except (OSError, MemoryError) as error:
         reason = error.strerror if isinstance(error, OSError) else "out of memory"
-        return [_error(unit.items[0], f"cannot be read: {reason or error}", key)]
+        return [error_row(unit.items[0], f"cannot be read: {reason or error}", key)]
     except Exception as error:
         # A fault of this program must not cost the other thousands of files.
-        return [_error(unit.items[0], f"internal error: {type(error).__name__}: {error}", key)]
+        return [error_row(unit.items[0], f"internal error: {type(error).__name__}: {error}", key)]
 
 
 def _analyse(unit: Unit, options: Options, key: str) -> list[Row]:
@@ -46,14 +55,14 @@ def _analyse(unit: Unit, options: Options, key: str) -> list[Row]:
     for item in unit.items:
         try:
             with opened(item) as stream:
-                found = api.read_source(item.name, options, stream)
+                found = api.read_source(item.name if stream is not None else item.path, options, stream)
         except UnreadableError as error:
-            rows.append(_error(item, error.reason, key))
+            rows.append(error_row(item, _told(error), key))
             continue
         source = found[2]
         fault = next((n for n in source.notes if n.startswith("unreadable")), None)
         if fault is not None and source.format is None:
-            rows.append(_error(item, fault.removeprefix("unreadable: "), key))
+            rows.append(error_row(item, fault.removeprefix("unreadable: "), key))
             continue
         runs += found[0]
         captures += found[1]
@@ -79,17 +88,47 @@ def opened(item: Item) -> Iterator[BinaryIO | None]:
 
         with open_url(item.path) as stream:
             yield stream  # type: ignore[misc]
+    elif item.stamp is None:
+        _refuse_special(item)
+        yield None
+    elif is_sparse(item.path, item):
+        try:
+            with WithoutHoles(item.path) as stream:
+                yield stream  # type: ignore[misc]
+        except OSError as error:
+            raise UnreadableError(error.strerror or str(error), path=item.name) from None
     else:
         yield None
 
 
-def _error(item: Item, reason: str, key: str) -> Row:
+def _refuse_special(item: Item) -> None:
+    """A pipe or a terminal in a folder may have a writer that never writes: none of them is opened."""
+    try:
+        mode = os.stat(item.path).st_mode
+    except (OSError, ValueError):
+        return
+    kinds = ((stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"))
+    for is_kind, name in kinds:
+        if is_kind(mode):
+            raise UnreadableError(f"is a {name}, no file", path=item.name)
+
+
+def error_row(item: Item, reason: str, key: str) -> Row:
+    """The row of a file that could not be read."""
+    reason = reason if reason.isascii() else reason.encode("utf-8", "backslashreplace").decode()
     return empty(key=key, id=f"{item.name}#0", file=item.name, error=reason)
+
+
+def _told(error: LogAnalyzeError) -> str:
+    return error.reason + (f". {error.remedy}" if error.remedy else "")
 
 
 def digest(item: Item) -> str | None:
     """Digest of an item's content; None when it cannot be read."""
     seen = hashlib.blake2b(digest_size=16)
+    if item.tag is not None:
+        seen.update(f"{item.path}\0{item.member}\0{item.tag}".encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()
     try:
         with opened(item) as stream:
             if stream is not None:
@@ -122,8 +161,6 @@ def unit_key(unit: Unit, digests: list[str | None], salt: str) -> str | None:
 
 def salt_of(options: Options) -> str:
     """What besides content decides the rows: analyzer version and options."""
-    import json
-
     from loganalyze import __version__
 
     told = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from loganalyze.batch.row import Row
@@ -30,34 +31,61 @@ MIN_FILE = 16
 
 
 def table(rows: list[Row], total: int, width: int, ascii_terminal: bool = False) -> str:
-    """Rows as text; the file comes last and gets what room is left."""
-    columns = _fitting(width)
+    """Rows as text. Columns are as wide as what they hold, empty ones are left out; the file comes last and gets what room
+    is left, without what all files share."""
+    told = [row for row in rows if row.get("verdict") is not None]
+    names, where = _short([str(row.get("id") or row.get("file")) for row in rows])
+    columns = _fitting(told, max((len(n) for n in names), default=0), width)
     room = max(width - sum(c[2] + 2 for c in columns), MIN_FILE)
     lines = ["  ".join(_pad(head, size, right) for _, head, size, right in columns) + "  file"]
-    for row in rows:
+    for row, name in zip(rows, names, strict=True):
         if row.get("verdict") is None:
-            lines.append(
-                f"{_pad('unreadable', columns[0][2], False)}  {_tail(row['file'], 40)}: {terminal(str(row.get('error')))}"[
-                    :width
-                ]
-            )
+            words = f"{terminal(name)}: {terminal(str(row.get('error')))}"
+            lines.append(f"{_pad('unreadable', max(columns[0][2], 10), False)}  {words}"[:width])
             continue
         cells = [_pad(_cell(row.get(name)), size, right) for name, _, size, right in columns]
-        lines.append("  ".join(cells) + "  " + _tail(str(row["id"]), room))
+        lines.append("  ".join(cells) + "  " + _tail(name, room))
+    if where:
+        lines.append(f"All lie in {terminal(where)}")
     if total > len(rows):
-        lines.append(f"... and {total - len(rows)} more (-o runs.csv or --limit shows them)")
+        lines.append(
+            f"... and {total - len(rows):,} more: these are the first {len(rows):,} of {total:,}; -o runs.csv holds"
+        )
+        lines.append("    all of them, --limit shows more here")
     text = "\n".join(lines)
     return ascii_only(text) if ascii_terminal else text
 
 
-def _fitting(width: int) -> list[tuple[str, str, int, bool]]:
+def _short(ids: list[str]) -> tuple[list[str], str]:
+    """Ids without the folder and the file name that all share, and that folder."""
+    paths = [i.rpartition("#") for i in ids]
+    numbered = any(number not in ("0", "1") for _, _, number in paths)
+    names = [path for path, _, _ in paths]
+    first, last = min(names, default=""), max(names, default="")
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    shared = first[:same] if len(names) > 1 else ""
+    folder = shared[: max(shared.rfind("/"), shared.rfind("\\")) + 1]
+    bases = {name.replace("\\", "/").rpartition("/")[2] for name in names}
+    cut = len(next(iter(bases))) + 1 if len(bases) == 1 and len(names) > 1 else 0
+    short = [name[len(folder) :] for name in names]
+    if cut and all(len(name) > cut for name in short):
+        short = [name[:-cut] for name in short]
+    return [f"{n}#{p[2]}" if numbered else n for n, p in zip(short, paths, strict=True)], folder
+
+
+def _fitting(rows: list[Row], longest: int, width: int) -> list[tuple[str, str, int, bool]]:
+    """The most important columns that have values, as wide as these, beside the file names or what may be cut off them."""
     kept: list[tuple[str, str, int, bool]] = []
-    used = MIN_FILE
-    for column in _COLUMNS:
-        if used + column[2] + 2 > width and len(kept) >= 3:
+    used = min(max(longest, 4), max(MIN_FILE, width // 4))
+    for name, head, most, right in _COLUMNS:
+        size = max((len(_cell(row[name])) for row in rows if row.get(name) is not None), default=0)
+        if not size and len(kept) >= 3:
+            continue
+        size = min(max(size, len(head)), max(most, len(head)))
+        if used + size + 2 > width and len(kept) >= 3:
             break
-        kept.append(column)
-        used += column[2] + 2
+        kept.append((name, head, size, right))
+        used += size + 2
     return kept
 
 
@@ -79,8 +107,8 @@ def _tail(text: str, room: int) -> str:
     return text if len(text) <= room else "…" + text[-(room - 1) :]
 
 
-def overview(summary: Summary, width: int) -> str:
-    """Counts, groups and runs out of line."""
+def overview(summary: Summary, width: int, name_of: Callable[[int], str] = str) -> str:
+    """Counts, groups and runs out of line; ``name_of`` tells a run's id by its number."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.verdicts.most_common())
     runs = sum(summary.verdicts.values())
     lines = [f"{runs} runs: {counts or 'none'}" + (f"; {summary.errors} unreadable" if summary.errors else "")]
@@ -98,8 +126,13 @@ def overview(summary: Summary, width: int) -> str:
                 + (f" ±{spread / 2:.0f} %" if spread else "")
             )
             lines.append(f"  {name}: {told}"[:width])
-    for odd in summary.out_of_line(5):
-        lines.append(f"Out of line: {_tail(odd.id, 50)} writes {odd.value:.1f} t/s, its like {odd.median:.1f}"[:width])
+    odd_ones, odd_count = summary.out_of_line(5)
+    if odd_count > len(odd_ones):
+        lines.append(f"{odd_count:,} runs are out of line with their like; the worst:")
+    for odd in odd_ones:
+        lines.append(
+            f"Out of line: {_tail(name_of(odd.row), 50)} writes {odd.value:.1f} t/s, its like {odd.median:.1f}"[:width]
+        )
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from loganalyze.batch.row import COLUMNS
 from loganalyze.cli import common
-from loganalyze.errors import UsageError
+from loganalyze.errors import LogAnalyzeError, UsageError
 from loganalyze.numerals import is_whole
 
 SHOW_AFTER_S = 0.5
@@ -34,16 +34,19 @@ def run(values: dict[str, Any]) -> int:
     jobs, limit, width = check_jobs(values["jobs"]), _limit(values["limit"]), common.width_of(values)
     output.check_outputs(values["output"], values["force"], values["append"])
     summary = Summary(tuple(values["by"].split(",")) if values["by"] else DEFAULT_BY)
-    found = discover(values["paths"], values["manifest"])
+    found = discover(values["paths"], values["manifest"], values["output"])
     common.say(f"{found.rule}" + (f"; {found.left_out} files left out by their name" if found.left_out else ""))
     cache = Cache(None if values["no_cache"] else cache_folder(), __version__)
-    spool, versions = Spool(sort, max(limit, output.HTML_ROWS)), Versions()
-    progress = _Progress(sum(len(u.items) for u in found.units))
+    progress = _Progress(found.units.files)
+    failed: LogAnalyzeError | None = None
+    spool: Spool | None = None
     try:
-        for files, rows in engine.rows_of(found.units, options, cache, jobs, values["scheduler"]):
+        spool, versions = Spool(sort, max(limit, output.HTML_ROWS)), Versions()
+        units, scheduler = found.units, values["scheduler"]
+        for files, rows, lines in engine.rows_of(units, options, cache, jobs, scheduler, units.files):
             progress.step(files)
-            for row in rows:
-                spool.add(row)
+            for row, line in zip(rows, lines, strict=True):
+                spool.add(row, line)
                 summary.add(row)
                 if values["compare"]:
                     versions.add(row)
@@ -51,14 +54,20 @@ def run(values: dict[str, Any]) -> int:
         if cache.note and not values["no_cache"]:
             common.say(cache.note)
         for name in values["output"]:
-            count = output.write(name, spool, summary, values["append"])
-            common.say(f"Wrote {name} ({count} rows)")
+            try:
+                common.say(output.write(name, spool, summary, values["append"], values["force"]))
+            except LogAnalyzeError as error:
+                # The others may lie on another disk.
+                common.say(f"loganalyze: {error}")
+                failed = error
         _print(values, spool, summary, versions, limit, width)
     finally:
         progress.end()
         cache.close()
-        spool.close()
-    return _status(summary, values["fail_on"])
+        found.units.close()
+        if spool is not None:
+            spool.close()
+    return failed.exit_code if failed is not None else _status(summary, values["fail_on"])
 
 
 def _limit(text: str | None) -> int:
@@ -79,7 +88,7 @@ def _print(values: dict[str, Any], spool: Any, summary: Any, versions: Any, limi
             return
         common.out(batch_text.table(spool.top(limit), spool.count, width, common.ascii_only()))
         common.out("")
-        common.out(batch_text.overview(summary, width))
+        common.out(batch_text.overview(summary, width, lambda n: str(spool.row(n)["id"])))
     elif wanted == "jsonl":
         for line in spool.lines():
             common.out(line.decode())
