@@ -68,11 +68,8 @@ def write(name: str, spool: Spool, summary: Summary, append: bool, force: bool =
                     {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[extension](str(temporary), rows)
         except OSError as error:
             reason = f"cannot be written: {error.strerror or error}"
-            raise LogAnalyzeError(
-                reason,
-                path=name,
-                remedy=f"{remedy(error) or 'Free some space or name another folder'}; then run again: finished files are remembered",
-            ) from None
+            advice = f"{remedy(error) or 'Free some space, or write elsewhere'}; then run again, finished files are remembered"
+            raise LogAnalyzeError(reason, path=name, remedy=advice) from None
     if extension == ".html":
         return f"Wrote {name}" + (
             f" (the first {HTML_ROWS:,} of {spool.count:,} rows)" if spool.count > HTML_ROWS else ""
