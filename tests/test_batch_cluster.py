@@ -160,7 +160,7 @@ def stored(cache: Path) -> int:
     for path in (cache / "loganalyze").glob("batch-*.sqlite"):
         try:
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-                return int(database.execute("SELECT count(*) FROM units").fetchone()[0])
+                return int(database.execute("SELECT count(*) FROM results").fetchone()[0])
         except sqlite3.Error:
             return 0
     return 0

@@ -41,7 +41,7 @@ def units_in(cache: Path) -> set[str]:
         database = sqlite3.connect(path, timeout=30)
         try:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            found |= {key for (key,) in database.execute("SELECT key FROM units")}
+            found |= {key for (key,) in database.execute("SELECT key FROM results")}
         except sqlite3.OperationalError as error:
             # Killed before the tables were made.
             if "no such table" not in str(error):
@@ -248,7 +248,7 @@ def test_vanishing_and_changing_files(tmp_path: Path, monkeypatch: pytest.Monkey
 def units_in_file(folder: Path) -> list[str]:
     (path,) = folder.glob("*.sqlite")
     with sqlite3.connect(path) as database:
-        return [key for (key,) in database.execute("SELECT key FROM units")]
+        return [key for (key,) in database.execute("SELECT key FROM results")]
 
 
 @posix

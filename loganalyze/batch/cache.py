@@ -19,10 +19,10 @@ RACY_NS = 2_000_000_000
 BUSY_S = 20.0
 # Results of versions that nobody used for so long are dropped.
 OLD_S = 60 * 86400
-_NAME = "batch-{}.v2.sqlite"
+_NAME = "batch-{}.sqlite"
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, digest TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS units (key TEXT PRIMARY KEY, lines TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stats (path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, digest TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, lines TEXT) WITHOUT ROWID;
 """
 # Below the number of variables that any SQLite allows in a statement.
 _ASK = 900
@@ -120,7 +120,7 @@ class Cache:
         found: dict[str, tuple[tuple[int, int, int], str]] = {}
         asked = [os.fsencode(path) for path in paths]
         for path, size, mtime, inode, content in self._ask(
-            "path, size, mtime, inode, digest FROM files", "path", asked
+            "path, size, mtime, inode, digest FROM stats", "path", asked
         ):
             found[os.fsdecode(path)] = (size, mtime, inode), content
         return found
@@ -128,7 +128,7 @@ class Cache:
     def get(self, keys: list[str]) -> dict[str, list[str]]:
         """Lines of the units among ``keys`` that are known."""
         return {
-            key: lines.split("\n") if lines else [] for key, lines in self._ask("key, lines FROM units", "key", keys)
+            key: lines.split("\n") if lines else [] for key, lines in self._ask("key, lines FROM results", "key", keys)
         }
 
     def _ask(self, what: str, column: str, values: list[Any]) -> list[Any]:
@@ -156,9 +156,9 @@ class Cache:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "INSERT OR REPLACE INTO units VALUES (?, ?)", [(key, "\n".join(lines)) for key, lines in units]
+                "INSERT OR REPLACE INTO results VALUES (?, ?)", [(key, "\n".join(lines)) for key, lines in units]
             )
-            self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", stamps)
+            self._db.executemany("INSERT OR REPLACE INTO stats VALUES (?, ?, ?, ?, ?)", stamps)
             self._db.execute("COMMIT")
         except (self._error, OverflowError) as error:
             self._fail(error)

@@ -7,8 +7,8 @@ overrides both. Symbolic links to folders are not followed, so loops cannot occu
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -71,7 +71,8 @@ class Units:
                 import tempfile
 
                 self._spilled = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - lives as long as the units
-            pickle.dump(self._last, self._spilled, pickle.HIGHEST_PROTOCOL)
+            plain = [([(i.path, i.member, i.stamp, i.tag) for i in u.items], u.error) for u in self._last]
+            self._spilled.write(json.dumps(plain).encode() + b"\n")
             self._last = []
 
     def __len__(self) -> int:
@@ -80,11 +81,9 @@ class Units:
     def __iter__(self) -> Iterator[Unit]:
         if self._spilled is not None:
             self._spilled.seek(0)
-            while True:
-                try:
-                    yield from pickle.load(self._spilled)
-                except EOFError:
-                    break
+            for line in self._spilled:
+                for items, error in json.loads(line):
+                    yield Unit([Item(p, m, tuple(st) if st else None, tag) for p, m, st, tag in items], error)
         yield from self._last
 
     def close(self) -> None:
