@@ -57,7 +57,8 @@ def test_manifest_with_a_nul_in_a_name(tmp_path: Path) -> None:
 
     path = tmp_path / "runs.toml"
     path.write_text('[[run]]\nfiles = ["y.lo\\u0000g"]\n', encoding="utf-8")
-    assert read_manifest(str(path)).units[0].items[0].stamp is None
+    (unit,) = read_manifest(str(path)).units
+    assert unit.items[0].stamp is None
 
 
 def test_manifest_nested_too_deep(tmp_path: Path) -> None:

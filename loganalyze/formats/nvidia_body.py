@@ -136,7 +136,8 @@ class _Reader:
         return lines[-1]
 
     def _infer(self, lines: list[bytes]) -> None:
-        rows = [split_cells(x) for x in lines if x.strip() and not is_message(x)]
+        full = [x for x in lines if x.strip()]
+        rows = [split_cells(x) for x in [x for x in full if not is_message(x)] or full]
         width = Counter(map(len, rows)).most_common(1)[0][0]
         fields, notes = infer([r for r in rows if len(r) == width])
         self.current = Series(fields, notes=[*notes, "no header: columns told by their cells"])

@@ -81,10 +81,10 @@ class _Reader:
             run.clock.kind, run.clock.zone, run.clock.first_epoch_s = "absolute", "UTC", start
             run.clock.resolution_s = 1e-3
         zero = run.clock.first_epoch_s
-        request.start_s, request.end_s = start - zero, end - zero
+        request.start_s, request.end_s = start - zero, max(start, end) - zero
         if start <= first <= end:
             request.ttft_ms = (first - start) * 1000
-        request.total_ms = (end - start) * 1000
+        request.total_ms = (end - start) * 1000 if start <= end else None
         run.start_s = min(request.start_s, run.start_s if run.start_s is not None else request.start_s)
         run.end_s = max(request.end_s, run.end_s if run.end_s is not None else request.end_s)
 

@@ -34,6 +34,7 @@ HEAD = struct.Struct("<QQQ")
 INPUT_BYTES = 1 << 17
 # An execution that takes longer than this is killed; one that takes more CPU time than the other two say is slow.
 HANG_S = 60.0
+GRACE_S = 15.0
 SLOW_S, SLOW_S_PER_BYTE = 1.0, 100e-6
 MEMORY_BYTES = 12 << 30
 
@@ -196,7 +197,7 @@ class Slot(threading.Thread):
         log = place.with_suffix(".txt")
         with log.open("wb") as output:
             process = subprocess.Popen(call, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-            hung = self.watch(process, place, begin + seconds + 15)
+            hung = self.watch(process, place, begin + seconds + GRACE_S)
         count, size, length = HEAD.unpack_from(place.read_bytes())
         spent = time.monotonic() - begin
         self.results.append({"target": target, "engine": engine, "executions": count, "bytes": size, "seconds": spent})
@@ -228,9 +229,9 @@ class Slot(threading.Thread):
                 now = time.monotonic()
                 if count != last:
                     last, since = count, now
-                hung = count > 0 and now - since > (HANG_S if now < until else 10)
-                # Not hung, only late: starting took long on a busy machine, or the last input did.
-                if hung or (now > until and (count == 0 or now > until + 30)):
+                # After its time a process only ends, which takes atheris long at times: that is late, not hung.
+                hung = count > 0 and now - since > HANG_S and since < until - GRACE_S
+                if hung or now > until + 30:
                     process.kill()
                     process.wait()
                     return hung
