@@ -90,7 +90,7 @@ def _partial(facts: Facts, main: Finding, limits: Thresholds) -> str:
     asked = facts.place.asked
     if asked is not None and asked >= 0 and facts.place.device_mib is None:
         return (
-            f"Try {words.all_layers}; if that does not fit, take one step lower quantisation or fewer slots "
+            f"Set {words.all_layers}; if that does not fit, take one step lower quantisation or fewer slots "
             f"({words.slots}), then try again."
         )
     return (
