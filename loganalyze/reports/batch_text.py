@@ -111,7 +111,8 @@ def overview(summary: Summary, width: int, name_of: Callable[[int], str] = str) 
     """Counts, groups and runs out of line; ``name_of`` tells a run's id by its number."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.verdicts.most_common())
     runs = sum(summary.verdicts.values())
-    lines = [f"{runs:,} {'run' if runs == 1 else 'runs'}: {counts or 'none'}" + (f"; {summary.errors} unreadable" if summary.errors else "")]
+    unreadable = f"; {summary.errors} unreadable" if summary.errors else ""
+    lines = [f"{runs:,} {'run' if runs == 1 else 'runs'}: {counts or 'none'}{unreadable}"]
     if summary.lost_s >= 1:
         lines[0] += f"; {summary.lost_s:,.0f} s lost"
     groups = [g for g in summary.largest(8) if g.count > 1]
