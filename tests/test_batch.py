@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -13,10 +14,11 @@ import pytest
 from loganalyze.batch import engine, output, work
 from loganalyze.batch.cache import Cache
 from loganalyze.batch.discover import discover
-from loganalyze.batch.row import COLUMNS, Row
+from loganalyze.batch.row import COLUMNS, Row, empty
 from loganalyze.batch.spool import Spool
 from loganalyze.batch.summary import Summary
 from loganalyze.batch.versions import Versions
+from loganalyze.errors import LogAnalyzeError
 from loganalyze.options import Options
 
 
@@ -116,6 +118,33 @@ def test_outputs_hold_every_row_and_append_once(logs: Path, tmp_path: Path) -> N
     frame = pl.read_parquet(tmp_path / "r.parquet")
     assert frame.columns == list(COLUMNS)
     assert frame["lost_s"].to_list() == [r["lost_s"] for r in rows]
+
+
+def test_parquet_of_many_row_groups_keeps_order_and_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "BLOCK", 7)
+    path = str(tmp_path / "r.parquet")
+    first = [empty(key=f"k{i}", id=f"f{i}#1", file=f"f{i}", verdict="healthy", lost_s=i / 4) for i in range(40)]
+    more = [empty(key=f"k{i}", id=f"f{i}#1", file=f"f{i}", verdict="swapping", lost_s=None) for i in range(33, 61)]
+    assert output.write(path, *spool_of(first), append=False).endswith("(40 rows)")
+    assert pl.read_parquet(path).to_dicts() == first
+    assert output.write(path, *spool_of(more), append=True).endswith("(61 rows, 21 of them new)")
+    assert pl.read_parquet(path).to_dicts() == first + more[7:]
+
+
+def test_parquet_reports_what_its_rows_ran_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "BLOCK", 7)
+    path = tmp_path / "r.parquet"
+    path.write_text("old")
+
+    def lost(self: Spool) -> Iterator[Row]:
+        yield from (empty(key=str(i), id=f"f#{i}") for i in range(20))
+        raise LogAnalyzeError("the temporary file cannot be read", path="there")
+
+    monkeypatch.setattr(Spool, "rows", lost)
+    with pytest.raises(LogAnalyzeError, match="there: the temporary file cannot be read"):
+        output.write(str(path), *spool_of([]), append=False)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.parquet"]
 
 
 def test_a_failed_write_leaves_the_old_file(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
