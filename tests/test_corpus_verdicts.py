@@ -35,6 +35,8 @@ def check(case: Path) -> None:
     assert alone.verdict in {*accepted, "inconclusive"}, f"{told['name']} (log alone): {alone.summary}"
     if alone.verdict == "inconclusive":
         assert alone.missing
+    # What a log alone tells stands in a line of it.
+    assert [(f.cause, e.text) for f in alone.findings for e in f.evidence if e.line is None] == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c.parent.name for c in CASES])

@@ -83,6 +83,9 @@ def test_2024_04_buffers_by_device(fixtures: Path) -> None:
         ("CUDA_Host", "compute", 24.01),
     ]
     assert (run.setup.n_ctx, run.setup.n_ubatch, run.setup.type_k, run.setup.type_v) == (8192, 512, "f16", "f16")
+    (log,) = (fixtures / "llama_cpp").glob("06_*")
+    printed = log.read_text("utf-8").splitlines()[run.fact_lines["n_ubatch"] - 1]
+    assert printed.split() == ["llama_new_context_with_model:", "n_ubatch", "=", "512"]
     assert run.facts["graph_splits"] == 2
     assert run.setup.n_ctx_train == 32768
 

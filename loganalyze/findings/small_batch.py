@@ -46,7 +46,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
                        unit="tokens", threshold=float(limits.small_ubatch))  # fmt: skip
     felt = reading_signs.felt(facts, limits, limits.ttft_long_unproven_s / 2)
     ms = facts.timing.reading.ms
-    line = line_of(facts.run, "n_ubatch", "n_batch")
+    micro = facts.run.setup.n_ubatch == size or facts.run.setup.n_batch is None
+    line = line_of(facts.run, *(("n_ubatch",) if micro else ("n_batch",)), "command")
     return finding(
         CAUSE, "critical" if felt else "warning", f"a prompt of {prompt} tokens is read {size} tokens at a time",
         value=float(size), unit="tokens", threshold=float(limits.small_ubatch), confidence="high" if felt else "medium",

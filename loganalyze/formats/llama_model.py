@@ -232,7 +232,9 @@ class Model:
         if name == "n_ctx":
             self.loads.begin_context(line, old=True)
         if name in CONTEXT_FIELDS:
-            setattr(self.loads.target.setup, CONTEXT_FIELDS[name], fields["number"])
+            target = self.loads.target
+            setattr(target.setup, CONTEXT_FIELDS[name], fields["number"])
+            target.fact_lines[CONTEXT_FIELDS[name]] = line.number
 
     def on_context_flash(self, fields: Fields, line: Line) -> None:
         self._flash(FLASH.get(fields["flash"], fields["flash"]), line)
@@ -265,6 +267,7 @@ class Model:
     def on_generate(self, fields: Fields, line: Line) -> None:
         setup = self.state.run.setup
         setup.n_ctx, setup.n_batch, setup.n_predict = fields["n_ctx"], fields["n_batch"], fields["n_predict"]
+        self.state.run.fact_lines["n_batch"] = line.number
 
     def on_sampler_temp(self, fields: Fields, line: Line) -> None:
         self.state.run.setup.temperature = fields["temperature"]
