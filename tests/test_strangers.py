@@ -362,3 +362,55 @@ def test_a_llamafile_without_a_card_is_not_sure(tmp_path: Path) -> None:
     text = "main: llamafile version 0.6.2\nllm_load_tensors: offloaded 0/33 layers to GPU\n" + EVAL
     assert verdict(tmp_path, text) == ("swapping", "cpu_fallback", "medium")
     assert verdict(tmp_path, "llm_load_tensors: offloaded 0/33 layers to GPU\n" + EVAL)[2] == "high"
+
+
+CARD = "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes\n"
+LOADED = (
+    "print_info: model type       = 27B\nprint_info: model params     = 27.01 B\nprint_info: file type   = Q4_0\n"
+    "print_info: file size   = 14.15 GiB (4.50 BPW) \n"
+)
+TIMES = (
+    "prompt eval time =     {p} ms /   243 tokens (    0.59 ms per token,  1682.22 tokens per second)\n"
+    "       eval time =    {e} ms /    96 tokens (   21.48 ms per token,    46.55 tokens per second)\n"
+)
+
+
+NAMED = "llama_model_loader: loaded meta data with 26 key-value pairs and 707 tensors from /m/llama-27b-Q4_0.gguf\n"
+
+
+@pytest.mark.parametrize("told", [LOADED, NAMED])
+def test_the_buffer_of_the_embeddings_alone_places_nothing(told: str, tmp_path: Path) -> None:
+    """The lines of the card's buffers are missing: 88 MiB on the host are not the 14 GiB of the model."""
+    text = (
+        CARD
+        + told
+        + "load_tensors:   CPU_Mapped model buffer size =    87.89 MiB\n"
+        + TIMES.format(p=144.45, e=2062.39)
+    )
+    run = judged(tmp_path, text)
+    assert run.judgement is not None
+    assert run.judgement.cause != "cpu_fallback"
+    assert not any("all weights are in host memory" in f.text for f in run.judgement.findings)
+    whole = told + "load_tensors:   CPU_Mapped model buffer size = 14489.60 MiB\n" + TIMES.format(p=9000, e=30000)
+    run = judged(tmp_path, CARD + whole)
+    assert run.judgement is not None
+    assert (run.judgement.verdict, run.judgement.cause) == ("swapping", "cpu_fallback")
+
+
+@pytest.mark.parametrize(("prompt_ms", "told"), [(1240.0, "inconclusive"), (300.0, "healthy")])
+def test_a_ratio_between_processor_and_card_proves_no_card(prompt_ms: float, told: str, tmp_path: Path) -> None:
+    """Timings alone: 30 t/s read 6 times as fast may be experts on the host; 27 times as fast is a card."""
+    assert verdict(tmp_path, TIMES.format(p=prompt_ms, e=3200.0))[0] == told
+
+
+def test_an_excerpt_without_writing_is_no_proof_of_both_halves(tmp_path: Path) -> None:
+    text = (
+        "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GeForce RTX 3090, compute capability 8.6, VMM: yes\n"
+        "print_info: model params     = 8.03 B\nprint_info: file size   = 4.58 GiB (4.89 BPW) \n"
+        "load_tensors: offloaded 33/33 layers to GPU\nload_tensors:        CUDA0 model buffer size =  4403.49 MiB\n"
+        "prompt eval time =     250.00 ms /  1000 tokens (    0.25 ms per token,  4000.00 tokens per second)\n"
+    )
+    run = judged(tmp_path, text)
+    assert run.judgement is not None
+    assert "both halves" not in run.judgement.summary.lower()
+    assert run.judgement.confidence != "high"

@@ -30,6 +30,7 @@ class Thresholds:
     baseline_abnormal_ratio: float = 0.6  # ngl64_27b, the mildest fault, reaches 0.67 of n64_27b
     # -- reading against writing
     ratio_low: float = 5.0  # points: CUDA 16 to 179, Metal 5 to 35, Vulkan 10 to 40; CPU 1.8 to 4.3
+    ratio_card: float = 16.0  # the lowest of CUDA; between it and ratio_low placement cannot be told by the ratio
     ratio_broken: float = 1.5  # below every processor of the points (1.8)
     ratio_min_tokens: int = 200  # below about three times the break-even length a prompt rate says nothing
     rate_min_prompt_tokens: int = 100  # the same for judging a prompt rate at all

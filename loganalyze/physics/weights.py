@@ -13,6 +13,9 @@ from loganalyze.light import dataclass, lazy_pattern
 from loganalyze.physics.quants import KV_BYTES, bits_of
 
 MIB = 1024 * 1024
+# Buffers of less than this part of the told size are not all of them: an excerpt holds some lines only. Files told too
+# large by names stay well above it (a 3-bit file in a folder that says Q4_K_M: 0.75).
+WHOLE = 0.5
 
 _PARAMS = lazy_pattern(r"(?<![A-Za-z0-9.])(?:(\d{1,2})x)?(\d{1,4}(?:\.\d{1,2})?)\s?b(?![A-Za-z0-9])", re.IGNORECASE)
 _ACTIVE = lazy_pattern(r"(?<![A-Za-z0-9.])A(\d{1,3}(?:\.\d{1,2})?)B(?![A-Za-z0-9])", re.IGNORECASE)
@@ -136,6 +139,16 @@ def estimate(
     )  # fmt: skip
 
 
+def told_mib(
+    model_bytes: int | None, params_b: float | None, bpw: float | None, quant: str | None, name: str | None
+) -> float | None:
+    """MiB of the weights by their printed size, or by billions of parameters and quantisation; None when neither is told."""
+    if model_bytes:
+        return model_bytes / MIB
+    bits = bpw or bits_of(quant) or bits_of(name)
+    return params_b * 1e9 * bits / 8 / MIB if params_b and bits else None
+
+
 def kv_bytes_per_token(
     n_layer: int | None, k_gqa: int | None, v_gqa: int | None, type_k: str | None = None, type_v: str | None = None
 ) -> float | None:
@@ -160,15 +173,16 @@ def _total(
     host_mib: float | None,
     grown_mib: float | None,
 ) -> _Total:
-    if device_mib is not None and device_mib > 1.0 and (host_mib or 0.0) < 0.25 * device_mib:
+    told = told_mib(model_bytes, params, bpw, quant, name)
+    whole = told is None or (device_mib or 0.0) + (host_mib or 0.0) >= WHOLE * told
+    if whole and device_mib is not None and device_mib > 1.0 and (host_mib or 0.0) < 0.25 * device_mib:
         return device_mib, "model buffers on the device", 0.95, 1.1
     if model_bytes:
         return model_bytes / MIB, "size of the model", 0.9, 1.05
-    if device_mib is not None or host_mib is not None:
+    if whole and (device_mib is not None or host_mib is not None):
         return (device_mib or 0.0) + (host_mib or 0.0), "model buffers", 0.85, 1.1
-    bits = bpw or bits_of(quant) or bits_of(name)
-    if params and bits:
-        return params * 1e9 * bits / 8 / MIB, "parameters and quantisation in the name", 0.85, 1.2
+    if told is not None:
+        return told, "parameters and quantisation in the name", 0.85, 1.2
     if grown_mib is not None and grown_mib > 256:
         return grown_mib, "device memory taken by the run", 0.4, 1.0
     return None, "", 1.0, 1.0

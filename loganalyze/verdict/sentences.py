@@ -11,6 +11,8 @@ def summary(facts: Facts, main: Finding) -> str:
     """One sentence: what the finding says, and the rates of both halves where known."""
     text = main.text.strip().rstrip(".")
     text = text[:1].upper() + text[1:]
+    if main.verdict == "healthy" and facts.timing.writing.tps is None:
+        return f"Reading runs as fast as this machine allows: {main.text.strip().rstrip('.')}; no writing rate is recorded."
     if main.verdict == "healthy" and main.confidence == "low" and facts.decode_ratio is None:
         return f"Nothing here is slow: {main.text.strip().rstrip('.')}{_queue(facts)}; what this machine could give is unknown."
     if main.verdict == "healthy":

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from loganalyze.files import base_name
 from loganalyze.findings.measured import command
 from loganalyze.light import dataclass, field, lazy_pattern
 from loganalyze.model.records import Buffer, Device, Event, Evidence, Run
 from loganalyze.physics.gpu import is_software
+from loganalyze.physics.weights import WHOLE, params_in, told_mib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,11 +139,22 @@ def _decide(found: Placement, run: Run) -> None:
         found.weights = "split" if _large_host_part(found) else "device"
         if found.weights == "split":
             found.host_share = _mib_share(found)
-    elif found.host_mib:
+    elif found.host_mib and _all_of_it(found, run):
         found.weights, found.host_share = "host", 1.0
     if shares and found.weights in ("split", "host"):
         found.proofs += [Evidence(e.source, e.line, e.text) for e in shares[:2]]
     found.proofs += [_proof(b) for b in run.memory if b.kind == "model" and b.mib >= 1][:4]
+
+
+def _all_of_it(found: Placement, run: Run) -> bool:
+    """Whether the buffers in host memory can be the whole model; an excerpt may hold the one of the embeddings only."""
+    setup = run.setup
+    name = f"{setup.model_name or ''} {base_name(setup.model_path or '')}".strip() or None
+    params = setup.n_params / 1e9 if setup.n_params else params_in(name)
+    told = told_mib(setup.model_bytes, params, setup.bpw, setup.quant, name)
+    if told is not None:
+        return (found.host_mib or 0.0) >= WHOLE * told
+    return not found.kv_device_mib
 
 
 def _proof(buffer: Buffer) -> Evidence:
