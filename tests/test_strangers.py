@@ -375,7 +375,10 @@ TIMES = (
 )
 
 
-NAMED = "llama_model_loader: loaded meta data with 26 key-value pairs and 707 tensors from /m/llama-27b-Q4_0.gguf\n"
+NAMED = (
+    "llama_model_loader: loaded meta data with 26 key-value pairs and 707 tensors "
+    "from /m/llama-27b-Q4_0.gguf (version GGUF V3 (latest))\n"
+)
 
 
 @pytest.mark.parametrize("told", [LOADED, NAMED])
