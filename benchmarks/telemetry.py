@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -21,7 +22,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 START = datetime(2024, 5, 1, 12, 34, 56, tzinfo=UTC)
-BLOCK = 1 << 20
 KINDS = ("smi", "dmon", "vmstat")
 NAMES = {"smi": "nvidia-smi CSV", "dmon": "dmon", "vmstat": "vmstat"}
 RATIO_GOAL, PEAK_GOAL_MB = 3.0, 300.0
@@ -85,30 +85,18 @@ def generate(folder: Path, rows: int) -> None:
         file.close()
 
 
-def pieces(path: Path) -> Iterator[bytes]:
-    """Blocks of a file that end at line ends."""
-    rest = b""
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            cut = block.rfind(b"\n") + 1
-            yield rest + block[:cut]
-            rest = block[cut:]
-    if rest:
-        yield rest
-
-
 def read(path: Path) -> int:
     """Rows read from a capture or a plain CSV."""
     if path.name.startswith("plain"):
         import polars as pl
 
         return len(pl.read_csv(path))
-    from loganalyze.formats.capture_reader import read_blocks
-    from loganalyze.model.records import Source
+    from loganalyze.formats.capture_reader import read_captures
+    from loganalyze.scan import open_source
 
-    source = Source(path=str(path))
-    rows = sum(len(c.frame) for c in read_blocks(pieces(path), source) if c.frame is not None)
-    assert source.unmatched == 0, source.unread[:3]
+    with open_source(str(path)) as opened:
+        rows = sum(len(c.frame) for c in read_captures(opened) if c.frame is not None)
+        assert opened.source.unmatched == 0, opened.source.unread[:3]
     return rows
 
 
@@ -129,13 +117,20 @@ def child(path: Path) -> None:
     print(json.dumps({"seconds": seconds, "cpu": cpu, "rows": rows, "peak_mb": peak * 1024 / 1e6}))
 
 
+def environment() -> dict[str, str]:
+    """This checkout, with bytecode kept as an installer leaves it: compiling modules is no part of reading."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    return {**own, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+
+
 def measure(paths: tuple[Path, Path], rounds: int) -> dict[str, float]:
     """Medians over ``rounds`` of reading a plain CSV and a capture in turn, each in a fresh process."""
     found: list[list[dict[str, float]]] = [[], []]
     for _ in range(rounds):
         for path, results in zip(paths, found, strict=True):
             command = [sys.executable, __file__, "--child", str(path)]
-            results.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+            done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment())
+            results.append(json.loads(done.stdout))
     plain, capture = found
     pairs = list(zip(plain, capture, strict=True))
     return {

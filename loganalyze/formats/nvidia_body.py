@@ -28,7 +28,7 @@ def read_series(segment: Segment) -> list[Capture]:
 
     reader = _Reader(segment)
     held: tuple[Block, Parsed | None] | None = None
-    for item in ahead(segment, reader.prepare, workers=1):
+    for item in ahead(segment, reader.prepare, workers=2):
         if held is not None:
             reader.block(*held, last=False)
         held = item
@@ -165,9 +165,10 @@ class _Reader:
         self, series: Series, parsed: Parsed, skip: list[int], rescued: list[dict[str, Any]], begin: int, end: int
     ) -> None:
         """Give ``series`` the rows ``begin`` to ``end`` of a parsed text, less ``skip``, and those read one by one."""
+        import numpy as np
         import polars as pl
 
-        numbers = pl.int_range(self.line + begin, self.line + end, dtype=pl.UInt32, eager=True).alias("line")
+        numbers = pl.Series("line", np.arange(self.line + begin, self.line + end, dtype=np.uint32))
         frame = parsed.frame.slice(begin, end - begin).insert_column(0, numbers)
         if skip:
             frame = frame.filter(~pl.col("line").is_in([self.line + at for at in skip]))

@@ -8,6 +8,7 @@ making text of them; a stamp becomes ``2024050112``, minutes and seconds. That n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from loganalyze.formats.nvidia_fields import Field
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _DELETE = b" /MiB%WHz\r"
 _TABLE = bytes.maketrans(b":", b",")
+_EPOCH = date(1970, 1, 1).toordinal()
 _KINDS = ("int", "float", "time", "flag")
 # Text of "Active" and "Not Active" after the deletion.
 _FLAGS = {"Actve": 1, "NotActve": 0}
@@ -89,18 +91,29 @@ def _column(raw: pl.DataFrame, at: int, f: Field, target: str) -> pl.Series:
 
 def _stamps(raw: pl.DataFrame, at: int) -> pl.Series:
     """Milliseconds since 1970 from ``2024050112`` (fits 32 bits until 2147), minutes and seconds."""
+    import numpy as np
     import polars as pl
 
-    hour, minutes, seconds = pl.col(f"c{at}"), pl.col(f"c{at + 1}"), pl.col(f"c{at + 2}")
-    fits = minutes.is_between(0, 59) & seconds.is_between(0, 60.999)
-    parts = raw.select(
-        changed=hour.ne_missing(hour.shift(1, fill_value=-1)),
-        rest=pl.when(fits).then(minutes.cast(pl.Int64) * 60_000 + (seconds * 1000).round(0).cast(pl.Int64)),
-    )
+    parts = [raw[f"c{at + part}"] for part in range(3)]
+    holes = parts[0].is_null() | parts[1].is_null() | parts[2].is_null() if any(p.null_count() for p in parts) else None
+    hour, minutes, seconds = ((p.fill_null(-1) if holes is not None else p).to_numpy() for p in parts)
+    good = (minutes >= 0) & (minutes <= 59) & (seconds >= 0) & (seconds < 61)
     # Hours change rarely: their dates are parsed once a run.
-    changed = parts["changed"]
-    begins = raw[f"c{at}"].filter(changed).cast(pl.String)
-    days = begins.str.slice(0, 8).str.to_date("%Y%m%d", strict=False).cast(pl.Int64) * 86_400_000
-    of_day = begins.str.slice(8).cast(pl.Int64, strict=False)
-    hours = pl.select(pl.when(of_day.is_between(0, 23)).then(days + of_day * 3_600_000)).to_series()
-    return hours.gather(changed.cum_sum() - 1) + parts["rest"]
+    begins = np.flatnonzero(np.diff(hour, prepend=hour[:1] - 1))
+    starts = [_hour_ms(int(h)) for h in hour[begins]]
+    good_hour = np.repeat([s is not None for s in starts], np.diff(begins, append=len(hour)))
+    base = np.repeat(np.array([s or 0 for s in starts], np.int64), np.diff(begins, append=len(hour)))
+    total = base + minutes.astype(np.int64) * 60_000 + np.rint(np.where(good, seconds, 0.0) * 1000).astype(np.int64)
+    valid = pl.Series(good & good_hour)
+    whole = pl.Series(total)
+    return whole if valid.all() and holes is None else whole.set(~valid if holes is None else ~valid | holes, None)
+
+
+def _hour_ms(text: int) -> int | None:
+    """Milliseconds since 1970 of ``2024050112``; None for what is no hour of a date."""
+    day, hour = divmod(text, 100)
+    try:
+        begin = date(day // 10_000, day // 100 % 100, day % 100)
+    except ValueError:
+        return None
+    return ((begin.toordinal() - _EPOCH) * 24 + hour) * 3_600_000 if hour < 24 else None
