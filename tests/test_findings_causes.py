@@ -47,6 +47,14 @@ def moe(tg: float, **more: object) -> Run:
     )  # fmt: skip
 
 
+def on_processors(running: float, busy: float, threads: int = 2) -> Run:
+    """A run on two processors whose queue holds ``running`` threads."""
+    made = bare([request(prompt=40, pp=16.0, out=12, tg=0.6)], backend="CPU", setup_n_threads=threads,
+                setup_n_threads_total=2, load_ms=2000.0)  # fmt: skip
+    made.captures.append(host(procs_running=running, cpu_user_pct=busy, cpu_system_pct=1.0))
+    return made
+
+
 def kv_on_host(tg: float, device: str) -> Run:
     made = run([request(prompt=4000, pp=1500.0, tg=tg)])
     made.memory[2] = Buffer(device, "kv", 4096.0, LOG, 13)
@@ -191,6 +199,9 @@ CASES = [
          lambda: run([request(tg=105.0)])),
     Case("contention", lambda: dropped([110.0, 109.0, 30.0, 20.0, 21.0, 20.0]),
          lambda: dropped([110.0, 109.0, 101.0, 104.0, 99.0, 103.0])),
+    Case("contention", lambda: on_processors(8, 99.0), lambda: on_processors(3, 99.0)),
+    Case("contention", lambda: on_processors(8, 99.0), lambda: on_processors(8, 40.0)),
+    Case("contention", lambda: on_processors(8, 99.0), lambda: on_processors(8, 99.0, threads=8)),
     Case("throttled", lambda: with_gpu(run([request(tg=35.0)]), throttle_thermal=1.0, temp_c=88.0),
          lambda: with_gpu(run(), throttle_power=1.0, temp_c=70.0)),
     Case("too_many_threads", lambda: split_threads(64), lambda: split_threads(8)),

@@ -1,17 +1,18 @@
 """Another process computes on the same card or processor.
 
-Data, in order: sudden drops of the writing rate inside a request that ran alone, device memory and load of others,
-the load of the card before the run.
+Data, in order: sudden drops of the writing rate inside a request that ran alone, the run queue of the processors where
+they compute, device memory and load of others, the load of the card before the run.
 Algorithm: critical when the rate drops in a step while the card stays busy, clocks hold, nothing pages and the card is
-not full; or when the whole run is far below the card's rate and the card was busy before it began.
-Thresholds: ``drop_ratio``, ``drop_min_samples``, ``decode_abnormal_ratio``.
+not full; when the processors compute, are full, and twice as many threads as there are processors want to run, most of
+them not the run's own; or when the whole run is far below the card's rate and the card was busy before it began.
+Thresholds: ``drop_ratio``, ``drop_min_samples``, ``queue_per_cpu``, ``decode_abnormal_ratio``.
 Known false positives: throttling without clock figures, a paused machine, a step by a change of the context's cache.
 """
 
 from __future__ import annotations
 
 from loganalyze.findings import record, signs
-from loganalyze.findings.answers import cant_tell, clear, finding, gib, gpu_line, tps
+from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, gib, gpu_line, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured.changes import Change
 from loganalyze.findings.thresholds import Thresholds
@@ -19,6 +20,7 @@ from loganalyze.model.records import Evidence, Finding
 
 CAUSE = "contention"
 BUSY_PCT = 50.0
+FULL_PCT = 95.0
 
 
 def find(facts: Facts, limits: Thresholds) -> Finding:
@@ -26,7 +28,35 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     drop = next((c for c in facts.changes if c.sudden), None)
     if drop is not None and (facts.timing.streams is None or facts.timing.streams < limits.streams_shared):
         return _dropped(facts, drop, limits)
-    return _from_the_start(facts, limits)
+    return _processors(facts, limits) or _from_the_start(facts, limits)
+
+
+def on_processors(facts: Facts) -> bool:
+    """Whether the processors compute most of what is written."""
+    backend = (facts.run.backend or "").upper()
+    return facts.place.weights in ("host", "split") or (backend == "CPU" and facts.place.weights == "unknown")
+
+
+def _processors(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Critical when others' threads fill the processors that compute."""
+    host, setup = facts.host, facts.run.setup
+    threads, total = setup.n_threads, setup.n_threads_total
+    if host is None or host.running is None or not host.answering or not threads or not total or not on_processors(facts):
+        return None
+    others = host.running - threads
+    # A container may show fewer processors than the machine has; its queue then is no sign, but the load of all is.
+    full = (host.cpu_pct or 0.0) >= FULL_PCT
+    if not full or host.running < limits.queue_per_cpu * total or others < total / 2:
+        return None
+    ms = (facts.timing.writing.ms or 0.0) / 1000
+    rate = f", writing at {tps(facts.writing_tps)}" if facts.writing_tps else ""
+    return finding(
+        CAUSE, "critical", f"other programs take the processors: {host.running:.0f} threads want to run on {total}, "
+        f"{threads} of them the run's own{rate}", value=host.running / total, unit="times", threshold=limits.queue_per_cpu,
+        explains_s=ms * (1 - total / host.running) or None, confidence="high" if threads <= total else "medium",
+        evidence=[Evidence(host.source, None, f"r {host.running:.0f} (median), processors {host.cpu_pct:.0f} % busy"),
+                  *eval_line(facts.timing.slow_write)],
+    )  # fmt: skip
 
 
 def _dropped(facts: Facts, drop: Change, limits: Thresholds) -> Finding:

@@ -35,6 +35,9 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     backend = (facts.run.backend or "").upper()
     no_card = backend == "CPU" or place.weights == "host" or place.ignored is not None
     if no_card and rate is not None and rate < limits.writing_steady_tps:
+        if _suspicious(facts, limits):
+            return cant_tell(CAUSE, "the CPU computes, but this slowly only when memory runs out or others use it",
+                             record.memory(facts))  # fmt: skip
         return _made(facts, "no GPU takes part: the CPU computes", "medium")
     if no_card:
         return clear(CAUSE, "the CPU computes and is fast enough")

@@ -66,6 +66,7 @@ class Thresholds:
     swap_rows: int = 2  # rows with paging: one row is a burst
     block_in_kib_s: float = 50_000.0  # re-reading weights while answering; a cached model reads nothing
     major_faults_s: float = 200.0  # pages from disk a second while answering
+    queue_per_cpu: float = 2.0  # threads that want to run, per processor: cpu_8b 1.1; the same work beside others 4
     cpu_wait_pct: float = 15.0  # swap_nommap_8b_4 50 %, healthy runs 0
     implied_gbs_low: float = 3.0  # bytes per token x t/s below any memory stick: the weights come from a disk
     load_rate_mib_s: float = 150.0  # slower than a hard disk

@@ -115,7 +115,9 @@ def statement(finding: Finding) -> str:
     if finding.value is not None:
         value = units.quantity(finding.value, finding.unit)
         whole = f"{finding.value * 100:.0f} %" if finding.unit == "ratio" else value
-        if value.split(" ")[0] not in finding.text and whole not in finding.text:
+        number = value.split(" ")[0]
+        short = number.rstrip("0").rstrip(".") if "." in number else number
+        if short not in finding.text and whole not in finding.text:
             extra.append(value)
     if finding.threshold is not None:
         limit = units.quantity(finding.threshold, finding.unit)

@@ -25,7 +25,7 @@ EXPLAINS: dict[str, frozenset[str]] = {
     "prefill_below_hardware": frozenset({"long_prompt"}),
     "too_many_threads": frozenset({"cpu_only"}),
     "throttled": frozenset({"contention", "decode_below_hardware"}),
-    "contention": frozenset({"decode_below_hardware", "long_context", "long_output"}),
+    "contention": frozenset({"decode_below_hardware", "long_context", "long_output", "cpu_only"}),
     "sampling_overhead": frozenset({"decode_below_hardware", "long_output"}),
     "speculation_ineffective": frozenset({"decode_below_hardware"}),
     "long_context": frozenset({"decode_below_hardware", "long_output"}),

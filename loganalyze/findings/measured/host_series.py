@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class HostFacts:
     """Peaks in KiB/s; ``*_rows`` count rows above 1 MiB/s; ``answering`` says whether rows lie inside reading/writing.
 
-    ``swap_in_mean_kib_s`` is over the rows of the window. ``cpu_pct`` is user plus system while writing.
+    ``swap_in_mean_kib_s`` is over the rows of the window. ``cpu_pct`` is user plus system while writing, ``running`` how many
+    threads ran or waited for a processor.
     """
 
     source: str = ""
@@ -38,6 +39,7 @@ class HostFacts:
     cpu_pct: float | None = None
     cpu_wait_pct: float | None = None
     blocked: float | None = None
+    running: float | None = None
     swap_used_peak_mib: float | None = None
     swap_grown_mib: float | None = None
     ram_total_mib: float | None = None
@@ -119,6 +121,7 @@ def _pressure(facts: HostFacts, rows: pl.DataFrame) -> None:
     put("major_faults_s", _at(rows, "major_faults_s", 0.5))
     put("cpu_wait_pct", _at(rows, "cpu_wait_pct", 0.5))
     put("blocked", _at(rows, "procs_blocked", 0.5))
+    put("running", _at(rows, "procs_running", 0.5))
     user = _at(rows, "cpu_user_pct", 0.5 if facts.answering else 0.9)
     system = _at(rows, "cpu_system_pct", 0.5)
     if user is not None:
