@@ -41,7 +41,14 @@ def _processors(facts: Facts, limits: Thresholds) -> Finding | None:
     """Critical when others' threads fill the processors that compute."""
     host, setup = facts.host, facts.run.setup
     threads, total = setup.n_threads, setup.n_threads_total
-    if host is None or host.running is None or not host.answering or not threads or not total or not on_processors(facts):
+    if (
+        host is None
+        or host.running is None
+        or not host.answering
+        or not threads
+        or not total
+        or not on_processors(facts)
+    ):
         return None
     others = host.running - threads
     # A container may show fewer processors than the machine has; its queue then is no sign, but the load of all is.

@@ -54,7 +54,8 @@ class Buffers:
 
     def on_buffer(self, fields: Fields, line: Line) -> None:
         device = fields["device"]
-        kind, detail = KINDS[fields.get("buffer_kind", "model")]
+        printed = fields.get("buffer_kind", "model")
+        kind, detail = KINDS["RS" if printed.startswith("DSV4") else printed]
         if fields.get("at", "").startswith("clip"):
             detail = "image encoder"
         elif device.startswith(COPIES):

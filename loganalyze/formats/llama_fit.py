@@ -1,9 +1,9 @@
 """llama.cpp: ``--fit`` (b7407 on) and the memory table (b6569 on).
 
 One ``fit`` event tells whether the plan was changed. Facts: ``fit_changed``, ``projected_mib``, ``free_mib`` (device
-memory free before the load), ``host_projected_mib``, ``fit_target_mib``, ``fit_leave_mib``, ``fit_short_mib``,
-``fit_ctx_from``, ``fit_ctx_to``, ``fit_layers`` (device -> layers), ``fit_overflow_layers`` (layers with tensors in
-system memory), ``fit_failed``, ``fit_s``; ``memory_table`` (rows of the last table: device, name, total_mib, free_mib,
+memory free before the load), ``host_projected_mib``, ``host_leave_mib``, ``fit_target_mib``, ``fit_leave_mib``,
+``fit_short_mib``, ``fit_ctx_from``, ``fit_ctx_to``, ``fit_layers`` (device -> layers), ``fit_overflow_layers`` (layers with
+tensors in system memory), ``fit_failed``, ``fit_s``; ``memory_table`` (rows of the last table: device, name, total_mib, free_mib,
 self_mib, model_mib, context_mib, compute_mib, unaccounted_mib) and ``unaccounted_mib`` (largest of its rows).
 
 A table printed while fit measures is a plan; the last one, at the exit, is the truth. Its rows become buffers only
@@ -93,6 +93,8 @@ class Fit:
         if "leave_mib" in fields:
             self._fact("fit_leave_mib", fields["leave_mib"], line)
             self._fact("fit_target_mib", fields["target_mib"], line)
+        elif "host_leave_mib" in fields:
+            self._fact("host_leave_mib", fields["host_leave_mib"], line)
         self._decide(False, line)
 
     def fit_short(self, fields: Fields, line: Line) -> None:

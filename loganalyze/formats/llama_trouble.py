@@ -50,6 +50,9 @@ class Trouble:
     def on_buffer_alloc(self, fields: Fields, line: Line) -> None:
         self.failures.alloc(line, fields.get("buffer_device", "CPU"), fields["n_bytes"])
 
+    def on_output_alloc(self, fields: Fields, line: Line) -> None:
+        self.failures.alloc(line, "CPU", mib=fields["mib"])
+
     def on_aligned_alloc(self, fields: Fields, line: Line) -> None:
         self.failures.alloc(line, "CPU", mib=fields["mib"])
 

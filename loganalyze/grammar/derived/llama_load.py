@@ -565,8 +565,8 @@ RULES: tuple[object, ...] = (
     ),
     (
         'fit_unchanged',
-        (0, ('|', (b'will leave', ('?', b'at least'), ('leave_mib', 1), b'>=', ('target_mib', 1), b'MiB of free', ('|', (b'device memory,',), (b'memory on all devices,',))), (b'targets for free memory can be met on all devices,',)), b'no changes needed'),
-        (('leave_mib', 'leave_mib', 'int'), ('target_mib', 'target_mib', 'int')),
+        (0, ('|', (b'will leave', ('?', b'at least'), ('leave_mib', 1), b'>=', ('target_mib', 1), b'MiB of free', ('|', (b'device memory,',), (b'memory on all devices,',))), (b'will leave', ('host_leave_mib', 1), b'>=', ('target_mib__2', 1), b'MiB of system memory,'), (b'targets for free memory can be met on all devices,',)), b'no changes needed'),
+        (('leave_mib', 'leave_mib', 'int'), ('target_mib', 'target_mib', 'int'), ('host_leave_mib', 'host_leave_mib', 'int'), ('target_mib', 'target_mib__2', 'int')),
         (b'no changes needed',),
         False,
         (),

@@ -267,7 +267,7 @@ RULES: tuple[object, ...] = (
 TERMINALS: tuple[str, ...] = (
     '(?>(?>(?:\\.{2,})?(?:(?:cmn|srv|spec|que|res)[ ]+)?(?:~?[A-Za-z_][A-Za-z0-9_]*(?:::~?[A-Za-z0-9_]+)*(?:[ ]?\\(\\))?[ ]?:(?=[ \t]|$)[ \t]*){1,3}))',
     '(?>(?>[A-Za-z_][A-Za-z0-9_]*(?:\\[[^\\]\\s]*\\][A-Za-z0-9_]*)?))',
-    '(?>(?:model|KV|RS|compute|output|input|LoRA)\\b)',
+    '(?>(?:model|KV|RS|DSV4 [^ ]{1,40} state|compute|output|input|LoRA)\\b)',
     '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
     '(?>Mi?B\\b)',
     '(?>[^=\\s](?:[^=]*[^=\\s])?)',

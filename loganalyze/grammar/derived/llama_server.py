@@ -585,7 +585,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'cache_drop',
-        (3, b'- cache', ('|', (b'size limit',), (b'token limit', b'(', 0, b', est:', 0, b')')), b'reached, removing oldest entry', b'(', b'size', b'=', 1, b'MiB)'),
+        (3, ('|', (b'- cache', ('|', (b'size limit',), (b'token limit', b'(', 0, b', est:', 0, b')')), b'reached, removing oldest entry'), (b'- making room for prompt cache entry, removing oldest entry',)), b'(', b'size', b'=', 1, b'MiB)'),
         (),
         (b'removing oldest entry',),
         False,

@@ -24,6 +24,16 @@ RULES: tuple[object, ...] = (
         None,
     ),
     (
+        'output_alloc',
+        (0, b'failed to allocate output buffer of size', ('mib', 1), 6),
+        (('mib', 'mib', 'float'),),
+        (b'failed to allocate output buffer of size',),
+        False,
+        (),
+        None,
+        None,
+    ),
+    (
         'aligned_alloc',
         (0, b'insufficient memory (attempted to allocate', ('mib', 1), 6, b')'),
         (('mib', 'mib', 'float'),),
@@ -405,9 +415,9 @@ RULES: tuple[object, ...] = (
     ),
     (
         'flash_elsewhere',
-        (0, b'layer', ('index', 2), b'is assigned to device', ('wanted', 13), b'but the Flash Attention tensor is assigned to device', ('used', 13), b'(', 4),
+        (0, b'layer', ('index', 2), b'is assigned to device', ('wanted', 13), ('|', (b'but the Flash Attention tensor is assigned to device',), (b'but Flash Attention is assigned to device',)), ('used', 13), b'(', 4),
         (('index', 'index', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
-        (b'the Flash Attention tensor',),
+        (b'the Flash Attention tensor', b'but Flash Attention is assigned'),
         False,
         (),
         None,
