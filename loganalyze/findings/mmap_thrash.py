@@ -49,9 +49,10 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     waiting = (host.cpu_wait_pct or 0.0) >= limits.cpu_wait_pct or (host.blocked or 0.0) >= 1
     harmless = signs.proven_fast(facts, limits) is True or not waiting
     by_faults = read < limits.block_in_kib_s
+    told = [f"{read / 1024:.0f} MiB/s"] if host.block_in_median_kib_s is not None else []
+    told += [f"{faults:.0f} major faults a second"] if host.major_faults_s is not None else []
     return finding(
-        CAUSE, "warning" if harmless else "critical",
-        f"mapped weights are read from disk while answering: {read / 1024:.0f} MiB/s, {faults:.0f} major faults a second",
+        CAUSE, "warning" if harmless else "critical", f"mapped weights are read from disk while answering: {', '.join(told)}",
         value=faults if by_faults else read, unit="per second" if by_faults else "KiB/s",
         threshold=limits.major_faults_s if by_faults else limits.block_in_kib_s,
         explains_s=signs.lost_seconds(facts) or (facts.timing.request_ms or 0.0) / 1000 or None,

@@ -155,6 +155,9 @@ class Trouble:
         else:
             self.failures.load(line, fields["load_reason"].strip())
 
+    def on_option_refused(self, fields: Fields, line: Line) -> None:
+        self._error(line, "option refused", option=fields["option"].strip())
+
     def on_load_failed(self, fields: Fields, line: Line) -> None:
         self.failures.load(line, None)
 

@@ -354,6 +354,16 @@ RULES: tuple[object, ...] = (
         None,
     ),
     (
+        'option_refused',
+        (('|', (b'error: invalid argument:',), (b'error: unknown argument:',), (b'error while handling argument',), (b'error while handling environment variable',)), ('option', 4)),
+        (('option', 'option', 'str'),),
+        (b'error: invalid argument: ', b'error: unknown argument: ', b'error while handling '),
+        False,
+        (),
+        None,
+        None,
+    ),
+    (
         'context_failed',
         (0, ('|', (b'failed to initialize the context:', ('|', (('kv_stage', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage', 26),), (('context_reason', 27),))), (('kv_stage__2', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage__2', 26),))),
         (('kv_stage', 'kv_stage', 'str'), ('compute_stage', 'compute_stage', 'str'), ('context_reason', 'context_reason', 'str'), ('kv_stage', 'kv_stage__2', 'str'), ('compute_stage', 'compute_stage__2', 'str')),
