@@ -7,7 +7,7 @@ import os
 from loganalyze.errors import LogAnalyzeError, UnreadableError
 from loganalyze.inputs import expand
 from loganalyze.model.records import Capture, Reading, Run, Source
-from loganalyze.options import Options
+from loganalyze.options import Options, is_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def read(paths: Path | Sequence[Path], options: Options | None = None) -> Readin
     runs: list[Run] = []
     captures: list[Capture] = []
     sources: list[Source] = []
-    for path in expand(names):
+    files = expand(names)
+    options.check_names(files)
+    for path in files:
         found_runs, found_captures, source = read_source(path, options)
         runs += found_runs
         captures += found_captures
@@ -81,7 +83,9 @@ def read_source(
 def _wanted(path: str, options: Options | None) -> str | None:
     if options is None or not options.as_format:
         return None
-    return options.as_format.get(path) or options.as_format.get(os.path.basename(path))
+    if path in options.as_format:
+        return options.as_format[path]
+    return next((wanted for name, wanted in options.as_format.items() if is_named(path, name)), None)
 
 
 def _read_opened(opened: Any, wanted: str | None) -> tuple[list[Run], list[Capture]]:

@@ -24,7 +24,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name[:60]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     handle = -1
     try:
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        # Where a file is replaced its mode comes last: until then nobody else reads what may have been private.
+        mode = 0o600 if target.exists() else 0o666
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         _claim(handle)
         yield temporary
         os.fsync(handle)
@@ -74,9 +76,10 @@ def _sweep(target: Path) -> None:
     for name in left:
         with contextlib.suppress(OSError, ValueError):
             place = target.with_name(name)
-            if not _gone(int(name[len(prefix) :].split(".")[0])) and time.time() - place.stat().st_mtime < _YOUNG_S:
+            if not _gone(int(name[len(prefix) :].split(".")[0])) and time.time() - place.lstat().st_mtime < _YOUNG_S:
                 continue
-            handle = os.open(place, os.O_RDWR)
+            # Never through a link that somebody put there, nor waiting for a pipe.
+            handle = os.open(place, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
             try:
                 mine = _claim(handle)
             finally:

@@ -125,3 +125,37 @@ def test_quick_path_leaves_the_rest_to_click(words: list[str]) -> None:
     spec = command(words[0])
     assert spec is not None
     assert fast.parse(spec, words[1:]) is None
+
+
+UNREAD = [
+    ["classify", "CASE", "--as", "nope.log=llama_cpp"],
+    ["classify", "CASE", "--start", "nope.log=2026-01-01"],
+    ["check", "CASE", "--as", "nope.log=llama_cpp"],
+    ["report", "CASE", "--as", "nope.log=llama_cpp"],
+    ["timeline", "CASE", "--start", "nope.log=2026-01-01"],
+    ["plot", "CASE", "--as", "nope.log=llama_cpp", "-o", "OUT.png"],
+    ["sweep", "CASE", "CASE", "--as", "nope.log=llama_cpp"],
+    ["baseline", "CASE", "CASE", "--start", "nope.log=2026-01-01"],
+    ["compare", "--before", "CASE", "--after", "CASE", "--as", "nope.log=llama_cpp"],
+]
+
+
+@pytest.mark.parametrize("words", UNREAD, ids=lambda words: f"{words[0]} {words[-2]}")
+def test_options_for_a_file_that_is_not_read_are_refused(words: list[str], tmp_path: Path) -> None:
+    places = {"CASE": str(CASE / "run.log"), "OUT.png": str(tmp_path / "a.png")}
+    done = run(*(places.get(word, word) for word in words))
+    assert done.returncode == 2
+    assert b"nope.log: no file of that name is read" in done.stderr
+    assert b"Name one as it is given" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_for_one_of_the_files_of_a_study(tmp_path: Path) -> None:
+    """Each run of a study is read by itself: what is meant for the other is no error."""
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_bytes((CASE / "run.log").read_bytes())
+    words = ["--before", str(tmp_path / "a.log"), "--after", str(tmp_path / "b.log")]
+    chosen = ["--as", "a.log=log", "--start", f"{tmp_path / 'b.log'}=2026-01-01T00:00:00Z"]
+    done = run("compare", *words, *chosen)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run("compare", *words).stdout

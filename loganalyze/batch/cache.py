@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import time
 from typing import Any
@@ -47,7 +48,13 @@ def cache_folder() -> str | None:
         return None
     mine = not hasattr(os, "getuid") or info.st_uid == os.getuid()
     # A link or somebody else's folder could point our writes anywhere.
-    return folder if mine and not os.path.islink(folder) else None
+    if not mine or not stat.S_ISDIR(info.st_mode):
+        return None
+    if os.name == "posix" and stat.S_IMODE(info.st_mode) & 0o077:
+        # Made by hand, or by a copy: rows hold names of files and models.
+        with contextlib.suppress(OSError):
+            os.chmod(folder, 0o700)
+    return folder
 
 
 class Cache:
@@ -82,6 +89,10 @@ class Cache:
         import sqlite3
 
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        if os.name == "posix":
+            # One that a copy made readable; SQLite gives its side files the same mode. Some disks know no modes.
+            with contextlib.suppress(OSError):
+                os.fchmod(handle, 0o600)
         os.close(handle)
         self._db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, cached_statements=16)
         self._db.execute("PRAGMA journal_mode=WAL")

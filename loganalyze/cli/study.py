@@ -13,11 +13,14 @@ from loganalyze.model.records import Run
 def read_runs(paths: tuple[str, ...], values: dict[str, Any]) -> list[Run]:
     """Judged runs of ``paths``: each path (file or folder) is read by itself and may hold several runs."""
     from loganalyze.api import classify
+    from loganalyze.inputs import expand
 
     options = common.options_of({**values, "set": (), "config": None, "baseline": None})
+    options.check_names(expand([*values.get("paths", ()), *values.get("before", ()), *values.get("after", ())]))
     runs: list[Run] = []
     for path in paths:
-        found = [r for r in classify([path], options).runs if r.requests or r.total_ms is not None]
+        files = expand([path])
+        found = [r for r in classify(files, options.meant_for(files)).runs if r.requests or r.total_ms is not None]
         if not found:
             raise LogAnalyzeError("no run with timings in it", path=path, remedy="See: loganalyze check " + path)
         runs += found

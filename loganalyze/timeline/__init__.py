@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from loganalyze.model.records import Capture, Clock, Reading, Run, Source
+from loganalyze.options import is_named
 
 __all__ = ["MODES", "align"]
 
@@ -99,7 +100,9 @@ def _apply_starts(runs: list[Run], captures: list[Capture], starts: dict[str, st
         found = [c for c in captures if _named(c.source, name)]
         clocks: list[Clock] = [r.clock for r in runs if _named(r.source, name)][:1] + [c.clock for c in found][:1]
         if not clocks:
-            raise LogAnalyzeError(f"no source is called {name}", remedy="Name a file as it was given")
+            raise LogAnalyzeError(
+                f"--start {name}: nothing in it to place", remedy="Name a file with a run or a capture"
+            )
         for capture in found:
             if capture.clock.kind == "none":
                 capture.clock.kind, capture.clock.interval_s = "interval", interval_of(capture)
@@ -108,10 +111,7 @@ def _apply_starts(runs: list[Run], captures: list[Capture], starts: dict[str, st
 
 
 def _named(source: Source | None, name: str) -> bool:
-    if source is None:
-        return False
-    path = source.path.replace("\\", "/")
-    return path == name.replace("\\", "/") or path.rsplit("/", 1)[-1] == name
+    return source is not None and is_named(source.path, name)
 
 
 def _report_clocks(runs: list[Run], captures: list[Capture]) -> None:

@@ -14,7 +14,9 @@ def run(values: dict[str, Any]) -> int:
     from loganalyze.reports import check_text
 
     options = common.options_of(values)
-    sources = [read_source(path, options)[2] for path in expand(common.require_input(values))]
+    files = expand(common.require_input(values))
+    options.check_names(files)
+    sources = [read_source(path, options)[2] for path in files]
     if values["format"] == "json":
         import json
 
