@@ -167,7 +167,7 @@ def classify(paths: Path | Sequence[Path], options: Options | None = None) -> Re
         reading.runs = [telemetry_run(reading.captures)]
         reading.captures = []
     if not reading.runs:
-        raise _nothing(reading)
+        raise nothing(reading)
     return judge_all(reading, options, limits)
 
 
@@ -194,7 +194,8 @@ def telemetry_run(captures: list[Capture]) -> Run:
     return Run(id=f"{first.path}#1", source=first, captures=captures, clock=captures[0].clock)
 
 
-def _nothing(reading: Reading) -> LogAnalyzeError:
+def nothing(reading: Reading) -> LogAnalyzeError:
+    """The error for what holds no run and no capture."""
     lines = sum(s.lines for s in reading.sources)
     where = reading.sources[0].path if len(reading.sources) == 1 else f"{len(reading.sources)} files"
     if not lines:

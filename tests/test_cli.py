@@ -159,3 +159,33 @@ def test_options_for_one_of_the_files_of_a_study(tmp_path: Path) -> None:
     done = run("compare", *words, *chosen)
     assert done.returncode == 0, done.stderr
     assert done.stdout == run("compare", *words).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report"],
+        ["timeline"],
+        ["plot", "-o", "a.svg"],
+        ["sweep"],
+        ["baseline"],
+        ["compare", "--after", ".", "--before"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_names_the_file_that_it_could_not_read(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.log").write_bytes((CASE / "run.log").read_bytes())
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    done = run(*words, ".")
+    assert b"gone.log: unreadable: no such file" in done.stderr
+    assert done.returncode == (0 if words[0] in ("baseline", "compare") else 2)
+
+
+def test_a_timeline_of_nothing_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("nothing to see here\n" * 9)
+    done = run("timeline", str(tmp_path / "a.log"))
+    assert done.returncode == 2
+    assert b"nothing recognised in 9 lines" in done.stderr

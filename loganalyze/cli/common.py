@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from loganalyze.model.records import Source
     from loganalyze.model.report import Report
 
 CONFIG_NAME = "loganalyze.toml"
@@ -139,6 +140,14 @@ def say(text: str) -> None:
     except (OSError, ValueError):
         # Nobody is left to tell; the exit status still does.
         pass
+
+
+def tell_unreadable(sources: list[Source]) -> bool:
+    """Say which of ``sources`` could not be read, and why. True when there are any."""
+    found = [(s.path, note) for s in sources for note in s.notes if note.startswith("unreadable")]
+    for path, note in found:
+        say(f"loganalyze: {path}: {note}")
+    return bool(found)
 
 
 def status_of(report: Report, fail_on: str | None) -> int:

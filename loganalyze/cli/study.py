@@ -20,7 +20,9 @@ def read_runs(paths: tuple[str, ...], values: dict[str, Any]) -> list[Run]:
     runs: list[Run] = []
     for path in paths:
         files = expand([path])
-        found = [r for r in classify(files, options.meant_for(files)).runs if r.requests or r.total_ms is not None]
+        report = classify(files, options.meant_for(files))
+        common.tell_unreadable(report.sources)
+        found = [r for r in report.runs if r.requests or r.total_ms is not None]
         if not found:
             raise LogAnalyzeError("no run with timings in it", path=path, remedy="See: loganalyze check " + path)
         runs += found

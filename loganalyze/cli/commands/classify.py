@@ -17,10 +17,7 @@ def run(values: dict[str, Any]) -> int:
     from loganalyze.api import classify
 
     report = classify(paths, common.options_of(values))
-    for source in report.sources:
-        for note in source.notes:
-            if note.startswith("unreadable"):
-                common.say(f"loganalyze: {source.path}: {note}")
+    common.tell_unreadable(report.sources)
     common.out(_render(report, values, width))
     if values["output"]:
         write(report, values)

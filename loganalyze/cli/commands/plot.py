@@ -20,5 +20,6 @@ def run(values: dict[str, Any]) -> int:
         if not name.lower().endswith(PICTURES):
             raise UsageError(f"-o {name}: plot writes .png and .svg")
     report = classify(values["paths"], common.options_of(values))
+    common.tell_unreadable(report.sources)
     write(report, {**values, "output": outputs})
     return common.status_of(report, None)

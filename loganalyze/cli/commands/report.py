@@ -16,6 +16,7 @@ def run(values: dict[str, Any]) -> int:
     from loganalyze.cli.commands.classify import write
 
     report = classify(values["paths"], common.options_of(values))
+    common.tell_unreadable(report.sources)
     if values["output"]:
         write(report, values)
     else:

@@ -10,18 +10,21 @@ from loganalyze.errors import UsageError
 
 def run(values: dict[str, Any]) -> int:
     """Show the aligned sources, or write the aligned table."""
-    from loganalyze.api import read
+    from loganalyze.api import nothing, read
     from loganalyze.timeline.export import export
     from loganalyze.timeline.view import view
 
     step = _step(values["step"])
     reading = read(values["paths"], common.options_of(values))
+    if not reading.runs and not reading.captures:
+        raise nothing(reading)
+    unreadable = common.tell_unreadable(reading.sources)
     if not values["output"]:
         common.out(view(reading, width=common.width_of(values), ascii_only=common.ascii_only()))
     for name in values["output"]:
         export(reading, name, step_s=step, force=values["force"])
         common.say(f"Wrote {name}")
-    return 0 if reading.runs or reading.captures else 2
+    return 2 if unreadable else 0
 
 
 def _step(text: str | None) -> float | None:
