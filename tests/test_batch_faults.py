@@ -118,6 +118,42 @@ def test_interrupted_runs_end_quietly_and_resume(tmp_path: Path) -> None:
     assert len(units_in(tmp_path / "cache")) == 400
 
 
+LATE = """
+import os, signal, sys, threading, time
+from loganalyze.batch import runners
+begin = runners._begin
+def late():
+    time.sleep(1)
+    begin()
+runners._begin = late
+def end():
+    time.sleep(0.5)
+    os.killpg(0, signal.SIGINT) if sys.argv[1] == "interrupt" else os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=end, daemon=True).start()
+from loganalyze.__main__ import status
+sys.exit(status(sys.argv[2:]))
+"""
+
+
+@posix
+@pytest.mark.parametrize(("how", "code"), [("interrupt", 130), ("kill", -9)])
+def test_a_process_that_starts_while_its_parent_ends_ends_too(how: str, code: int, tmp_path: Path) -> None:
+    """The signal comes before the worker could say what to do with it, or ask who its parent is."""
+    logs = make_logs(tmp_path / "logs", 120)
+    run = subprocess.Popen(
+        [sys.executable, "-c", LATE, how, "batch", str(logs), "--jobs", "2"], env=environment(tmp_path / "cache"),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, text=True,
+    )  # fmt: skip
+    try:
+        # Its workers hold the same stderr: that it is closed tells that they are gone.
+        _, told = run.communicate(timeout=60)
+    finally:
+        if not alive_no_more(run.pid):
+            os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == code, told
+    assert "Traceback" not in told
+
+
 def spool_of(folder: Path) -> tuple[Spool, Summary]:
     spool, summary = Spool(), Summary()
     for _, rows, _ in rows_of(discover((str(folder),)).units, Options(), Cache(None, "t")):

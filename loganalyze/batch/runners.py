@@ -5,9 +5,11 @@ A unit that kills its process costs one row: what was on its way is then run aga
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from loganalyze.batch.discover import Unit
@@ -24,8 +26,6 @@ AHEAD = 2
 MOST_KILLED = 8
 # Descriptors of this process (streams, cache, spool, outputs, a file being read) and for each worker (pipes, sentinels).
 FILES_HERE, FILES_A_WORKER = 40, 8
-# How long a worker may outlive a parent that was killed.
-PARENT_S = 1.0
 
 # As the last column of a row stands in its JSON; quotes inside of texts are escaped there.
 NO_ERROR = '"error": null'
@@ -141,7 +141,8 @@ class Pool:
         from concurrent.futures.process import BrokenProcessPool
 
         try:
-            future = self._pool.submit(run_chunk, chunk, self._options)
+            with _unstopped():
+                future = self._pool.submit(run_chunk, chunk, self._options)
         except BrokenProcessPool:
             from concurrent.futures import Future
 
@@ -192,7 +193,7 @@ class Pool:
             try:
                 if self._pool is None:
                     self._start(1)
-                done += self._pool.submit(run_chunk, [entry], self._options).result()
+                done += self._alone(entry)
                 self._kills = 0
             except BrokenProcessPool:
                 self._stop()
@@ -206,7 +207,7 @@ class Pool:
 
         try:
             self._start(1)
-            (found,) = self._pool.submit(run_chunk, [entry], self._options).result()
+            (found,) = self._alone(entry)
             self._kills = 0
             return found
         except BrokenProcessPool:
@@ -218,6 +219,12 @@ class Pool:
                     remedy="Run again (finished files are remembered), with fewer --jobs",
                 ) from None
             return killed(entry)
+
+    def _alone(self, entry: Entry) -> Done:
+        with _unstopped():
+            future = self._pool.submit(run_chunk, [entry], self._options)
+        found: Done = future.result()
+        return found
 
     def _stop(self) -> None:
         if self._pool is not None:
@@ -240,24 +247,45 @@ class Pool:
         return done
 
 
+@contextlib.contextmanager
+def _unstopped() -> Iterator[None]:
+    """Keep signals waiting while processes start: they inherit that, so that none is met before it knows what to do."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, _stops())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+def _stops() -> set[int]:
+    """Signals that end a program in order."""
+    import signal
+
+    return {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+
+
 def _begin() -> None:
-    """In a worker: leave Ctrl-C to the parent, and end with it however it ends."""
+    """In a worker: leave Ctrl-C to the parent, and end with it however and whenever it ends."""
     import signal
     import threading
-    import time
+    from multiprocessing import connection, parent_process
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
-    if sys.platform == "win32":
+    for number in _stops():
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _stops())
+    parent = parent_process()
+    if sys.platform == "win32" or parent is None:
         return
 
-    parent = os.getppid()
-
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_S)
+        # The parent's number would not do: it may have been killed before it could be asked for.
+        connection.wait([parent.sentinel])
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -39,6 +39,10 @@ OUT_OF_ORDER_S = 0.05
 LANE_LINES = 100
 # A wall clock that falls back further than any correction of it is that of another log pasted behind.
 WALL_DROP_S = 3600.0
+# Requests that may be under way at once: servers are rarely given more slots.
+SLOTS = 64
+# A step of local time that is the end of summer time, with up to two minutes between the lines.
+WINTER_S = (-3601.0, -3480.0)
 # Pairs of inner and outer time kept for the median; more do not make it better.
 MAX_ANCHORS = 2000
 _HOSTS = (("ollama", "ollama"), ("llama-", "llama.cpp"))
@@ -47,7 +51,19 @@ _HOSTS = (("ollama", "ollama"), ("llama-", "llama.cpp"))
 class Stream:
     """One process inside a source: its current run and where its clock is."""
 
-    __slots__ = ("anchors", "closed", "first_line", "first_s", "last_line", "marks", "run", "t_s", "wall_s", "zone")
+    __slots__ = (
+        "anchors",
+        "closed",
+        "fell",
+        "first_line",
+        "first_s",
+        "last_line",
+        "marks",
+        "run",
+        "t_s",
+        "wall_s",
+        "zone",
+    )
 
     def __init__(self) -> None:
         self.run: Run | None = None
@@ -57,6 +73,7 @@ class Stream:
         self.t_s: float | None = None
         self.marks: set[str] = set()
         self.closed = False
+        self.fell = False
         self.anchors: list[float] = []
         self.zone: str | None = None
         self.wall_s: float | None = None
@@ -82,6 +99,8 @@ class LogState:
         self._line: Line | None = None
         self._zero: float | None = None
         self._zone: str | None = None
+        self._local_s: float | None = None
+        self._winter_s = 0.0
         self._finishers: list[Callable[[], None]] = []
         self._parts: dict[Any, Any] = {}
 
@@ -140,14 +159,25 @@ class LogState:
     def stamp(self, line: Line, epoch_s: float, zone: str | None) -> None:
         """Give ``line`` wall-clock time told inside its message (``timestamp=1712750031``), unless it has a time."""
         stream = self._stream
+        if zone is None:
+            epoch_s = self._without_summer(epoch_s)
         last = stream.wall_s
         if last is not None and last - epoch_s > WALL_DROP_S and stream.run is not None and stream.run.requests:
-            self.start_run()
+            # Not here and now: the clock may be set back while requests are under way.
+            stream.fell = True
         stream.wall_s = epoch_s
         if self._zero is None:
             self._zero, self._zone = epoch_s, zone
         if line.t_s is None:
             line.t_s = epoch_s - self._zero
+
+    def _without_summer(self, epoch_s: float) -> float:
+        """Local time that goes on where the end of summer time set it back by an hour."""
+        step = 0.0 if self._local_s is None else epoch_s - self._local_s
+        self._local_s = epoch_s
+        if WINTER_S[0] <= step <= WINTER_S[1]:
+            self._winter_s += WALL_DROP_S
+        return epoch_s + self._winter_s
 
     @staticmethod
     def _touch(run: Run, line: Line) -> None:
@@ -177,7 +207,7 @@ class LogState:
         self.runs.append(run)
         stream.run = run
         stream.marks = set()
-        stream.closed = False
+        stream.closed = stream.fell = False
         if self._line is not None:
             run.first_line = (first and stream.first_line) or self._line.number
             run.start_s = stream.first_s if first else None
@@ -218,6 +248,8 @@ class LogState:
 
     def request(self, line: Line, **fields: Any) -> Request:
         """Add a request to the current run. Those in the middle of a very long run are summed up (``folding``)."""
+        if self._stream.fell and all(r.complete for r in self.run.requests[-SLOTS:]):
+            self.start_run()
         run = self.run
         request = Request(id=self.next_id(run), source=self.source.path, line=line.number, **fields)
         run.requests.append(request)

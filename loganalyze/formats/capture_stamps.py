@@ -49,7 +49,7 @@ def ctime_line(line: bytes) -> Stamp | None:
         hour = hour % 12 + (12 if found.group(6) == b" PM" else 0)
     try:
         minute, second = int(found.group(4)), int(found.group(5))
-        when = datetime(int(found.group(8)), month, int(found.group(2)), hour, minute, second, tzinfo=UTC)
+        when = _moment(int(found.group(8)), month, int(found.group(2)), hour, minute, second)
     except ValueError:
         return None
     zone = found.group(7).strip().decode() if found.group(7) else None
@@ -58,12 +58,18 @@ def ctime_line(line: bytes) -> Stamp | None:
 
 def _iso(found: re.Match[bytes]) -> Stamp | None:
     try:
-        when = datetime(*map(int, found.groups()[:6]), tzinfo=UTC)  # type: ignore[arg-type,misc]
+        when = _moment(*map(int, found.groups()[:6]))
     except ValueError:
         return None
     zone = found.group(8).decode() if found.group(8) else None
     fraction = found.group(7) or b""
     return _zoned(when, zone, _fraction(fraction), _resolution(fraction))
+
+
+def _moment(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime:
+    """A date read as UTC; 60 is a leap second. Raises ValueError where there is no such date."""
+    extra = second == 60
+    return datetime(year, month, day, hour, minute, second - extra, tzinfo=UTC) + timedelta(seconds=extra)
 
 
 def _zoned(when: datetime, zone: str | None, fraction: float, resolution: float) -> Stamp:

@@ -91,7 +91,7 @@ def epoch_of(
     m = month + np.where(early, 9, -3)
     days = 365 * y + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day - 1 - 719468
     whole = days * 86400.0 + hour * 3600 + minute * 60 + second
-    good = (year > 1969) & (year < 10000) & (month > 0) & (month < 13) & (day > 0) & (day < 32) & (hour < 24)
+    good = (year > 0) & (year < 10000) & (month > 0) & (month < 13) & (day > 0) & (day < 32) & (hour < 24)
     return np.where(good & (minute < 60) & (second < 61), whole, np.nan)
 
 

@@ -21,3 +21,10 @@ def rate(tokens: float | None, ms: float | None) -> float | None:
     if tokens is None or ms is None or tokens <= 1 or ms <= 0:
         return None
     return tokens / ms * 1000
+
+
+def elapsed_ms(start_s: float | None, end_s: float | None) -> float | None:
+    """Milliseconds between two stamps; None where one is missing, or where the clock was set back between them."""
+    if start_s is None or end_s is None or end_s < start_s:
+        return None
+    return (end_s - start_s) * 1000

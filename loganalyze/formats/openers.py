@@ -8,7 +8,7 @@ tells whole seconds only, so its first-token time is good to about one second. M
 from __future__ import annotations
 
 from loganalyze.formats.base import LogState
-from loganalyze.formats.engine_rates import plausible_prompt_tps
+from loganalyze.formats.engine_rates import elapsed_ms, plausible_prompt_tps
 from loganalyze.formats.serving import fact
 from loganalyze.model.records import RateSample, Request
 from loganalyze.scan.line import Line
@@ -56,8 +56,8 @@ class _Reader:
 
     def lms_packet(self, _fields: Fields, line: Line) -> None:
         request = self.open
-        if request is not None and request.ttft_ms is None and line.t_s is not None and request.start_s is not None:
-            request.ttft_ms = (line.t_s - request.start_s) * 1000
+        if request is not None and request.ttft_ms is None:
+            request.ttft_ms = elapsed_ms(request.start_s, line.t_s)
 
     def lms_end(self, _fields: Fields, line: Line) -> None:
         request, self.open = self.open, None
@@ -65,10 +65,9 @@ class _Reader:
             return
         request.complete = True
         request.end_s = line.t_s
-        if line.t_s is not None and request.start_s is not None:
-            request.total_ms = (line.t_s - request.start_s) * 1000
-            if request.prompt_ms is not None and request.total_ms > request.prompt_ms:
-                request.eval_ms = request.total_ms - request.prompt_ms
+        request.total_ms = elapsed_ms(request.start_s, line.t_s)
+        if request.total_ms is not None and request.prompt_ms is not None and request.total_ms > request.prompt_ms:
+            request.eval_ms = request.total_ms - request.prompt_ms
 
     def lms_footer(self, fields: Fields, line: Line) -> None:
         request = self.start("lm studio", line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loganalyze.formats.engine_rates import rate
+from loganalyze.formats.engine_rates import elapsed_ms, rate
 from loganalyze.model.records import Request
 
 
@@ -26,10 +26,11 @@ class Stream:
     def time(self, request: Request) -> None:
         """Give a request that tells no times of its own those of its events; its token counts stay."""
         first, last, start = self.first_s, self.last_s, self.start_s
-        if request.eval_ms is not None or first is None or last is None or start is None:
+        total = elapsed_ms(start, last)
+        if request.eval_ms is not None or first is None or last is None or start is None or total is None:
             return
         request.start_s, request.end_s = start, last
-        request.total_ms = (last - start) * 1000
+        request.total_ms = total
         if first > start:
             request.ttft_ms = request.prompt_ms = (first - start) * 1000
             request.prompt_tps = rate(request.prompt_tokens, request.prompt_ms)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 
 from loganalyze.formats.base import LogState
+from loganalyze.formats.engine_rates import elapsed_ms
 from loganalyze.model.records import Request, Run, Source
 from loganalyze.scan.line import Line
 
@@ -99,8 +100,8 @@ class _Reader:
         if device := DEVICE.search(text):
             self.device(device.group(1), line)
         if READY.search(text):
-            if self.load_from is not None and now is not None:
-                run.load_ms = (now - self.load_from) * 1000
+            if (loaded := elapsed_ms(self.load_from, now)) is not None:
+                run.load_ms = loaded
                 run.fact_lines["load_ms"] = line.number
         elif LOAD.search(text):
             self.load_from = now
@@ -136,12 +137,12 @@ class _Reader:
         if request is None:
             return
         request.complete = True
-        request.end_s = now = line.t_s
+        request.end_s = line.t_s
         if found := TOKENS.search(text):
             request.output_tokens = int(found.group(1))
-        if now is None or request.start_s is None:
+        request.total_ms = elapsed_ms(request.start_s, line.t_s)
+        if request.total_ms is None:
             return
-        request.total_ms = (now - request.start_s) * 1000
         request.lines["total"] = line.number
         if request.prompt_ms is None:
             return

@@ -41,7 +41,15 @@ RENAMED = {
 
 def captures(segment: Segment, reader: RowReader) -> list[Capture]:
     """One capture a start of the program, in order."""
-    made = [_capture(segment, run) for part in _joined(reader.parts) for run in _starts(part)]
+    parts = _joined(reader.parts)
+    made: list[Capture] = []
+    for before, part in zip([None, *parts], parts, strict=False):
+        found = [_capture(segment, run) for run in _starts(part)]
+        if before is not None and _goes_on(before, part):
+            zones = f"{before.layout.zone or 'none'} to {part.layout.zone or 'none'}"
+            found[0].clock.notes.append(f"line {part.headers[0]}: the zone changes from {zones}; a new segment begins")
+            found[0].first_row_since_boot = False
+        made += found
     if made and segment.last_line_cut:
         _doubt_last_cell(made[-1], reader)
     return made
@@ -58,6 +66,14 @@ def _joined(parts: list[Part]) -> list[Part]:
     return [
         Part(g[0].layout, stacked([p.frame for p in g]), [n for p in g for n in p.headers], g[0].zero_s) for g in groups
     ]
+
+
+def _goes_on(before: Part, part: Part) -> bool:
+    """Whether ``part`` is the same program under another zone: its name line comes in its turn."""
+    if before.layout.names != part.layout.names or not before.headers or not part.headers:
+        return False
+    turn = _turn([b - a - 2 for a, b in pairwise(before.headers)])
+    return part.headers[0] - before.headers[-1] - 2 in (turn or REPEAT_ROWS, REPEAT_ROWS)
 
 
 def _starts(part: Part) -> list[Part]:

@@ -42,7 +42,7 @@ class Unwrapper:
         self._classes = first_classes()
         self._prefixes: dict[bytes, Prefix] = {}
         self._wraps: dict[tuple[object, ...], Wrap] = {}
-        self._header: tuple[float, str, str] | None = None
+        self._header: tuple[float | None, str, str] | None = None
         if self.modes.abroad:
             self.line = self._translated  # type: ignore[method-assign]
         self._quick = not (

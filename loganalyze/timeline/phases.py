@@ -61,12 +61,15 @@ def _complete_from_stamps(run: Run) -> None:
     if len(run.requests) == 1 and run.requests[0].start_s is None and run.requests[0].end_s is None:
         run.requests[0].end_s = run.end_s
     for request in run.requests:
+        if request.start_s is not None and request.end_s is not None and request.end_s < request.start_s:
+            # A clock set back meanwhile: the end is the nearer to the figures printed with it.
+            request.start_s = None
         halves = [s for s in (seconds(request.prompt_ms), seconds(request.eval_ms)) if s is not None]
         length = sum(halves) if halves else request_seconds(request)
         total = _fitting_total(request, run)
         length = total if total is not None else length
         if request.end_s is not None and request.start_s is None and length is not None:
-            request.start_s = _not_before(request.end_s - length, run.start_s)
+            request.start_s = min(_not_before(request.end_s - length, run.start_s), request.end_s)
         elif request.start_s is not None and request.end_s is None and length is not None:
             request.end_s = request.start_s + length
 

@@ -95,4 +95,4 @@ def peel_full(text: bytes, told: Told) -> bytes | None:
     return rest
 
 
-PEELS = ((b"12", peel_iso), (b"JFMASOND", peel_month), (b"MTWFS", peel_full))
+PEELS = ((b"0123456789", peel_iso), (b"JFMASOND", peel_month), (b"MTWFS", peel_full))

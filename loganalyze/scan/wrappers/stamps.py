@@ -5,6 +5,8 @@ from __future__ import annotations
 from loganalyze.scan.wrappers.told import Lazy
 
 DAY_S = 86_400
+# A leap year that stands for the year 0.
+YEAR_0 = 2000
 MONTHS = {m: i for i, m in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 # Abbreviations that say the offset by themselves; the others are kept as printed for the timeline to judge.
@@ -78,8 +80,13 @@ def zone_of(text: bytes | None) -> tuple[str | None, int]:
     return name, -offset if text[:1] == b"-" else offset
 
 
-def iso_epoch(date: bytes, clock: bytes, fraction: bytes | None, zone: bytes | None) -> tuple[float, str | None] | None:
-    """Epoch seconds and zone of the parts that ``ISO`` finds; None when they are no date."""
+def iso_epoch(
+    date: bytes, clock: bytes, fraction: bytes | None, zone: bytes | None
+) -> tuple[float | None, str | None] | None:
+    """Epoch seconds and zone of the parts that ``ISO`` finds; None when they are no date.
+
+    The seconds are None in the year 0, which a clock that was never set may show: a stamp that tells no time.
+    """
     try:
         day = _dates[date]
     except KeyError:
@@ -87,9 +94,11 @@ def iso_epoch(date: bytes, clock: bytes, fraction: bytes | None, zone: bytes | N
             _dates.clear()
         day = _dates[date] = day_number(int(date[:4]), int(date[5:7]), int(date[8:10]))
     second = seconds_of(clock)
-    if day is None or second is None:
+    if second is None or (day is None and day_number(YEAR_0, int(date[5:7]), int(date[8:10])) is None):
         return None
     name, offset = zone_of(zone)
+    if day is None:
+        return (None, name) if date.startswith(b"0000") else None
     return day * DAY_S + second - offset + fraction_of(fraction), name
 
 
