@@ -154,6 +154,53 @@ def test_a_process_that_starts_while_its_parent_ends_ends_too(how: str, code: in
     assert "Traceback" not in told
 
 
+SENDING = """
+import os, signal, sys, threading, time
+from multiprocessing import active_children, connection
+from loganalyze.batch import runners
+def large(entries, options):
+    return [(index, key, [line + " " * 100_000 for line in lines]) for index, key, lines in run_chunk(entries, options)]
+run_chunk, runners.run_chunk = runners.run_chunk, large
+def stop():
+    if sys.argv[1] == "interrupt":
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        os.kill(active_children()[0].pid, signal.SIGKILL)
+        os.kill(active_children()[-1].pid, signal.SIGKILL)
+first = True
+plain = connection.Connection._recv
+def slow(self, size, *rest):
+    global first
+    if size > 1 << 20 and first:
+        first = False
+        threading.Timer(0.3, stop).start()
+        time.sleep(1)
+    return plain(self, size, *rest)
+connection.Connection._recv = slow
+from loganalyze.__main__ import status
+sys.exit(status(sys.argv[2:]))
+"""
+
+
+@posix
+@pytest.mark.parametrize(("how", "code"), [("interrupt", 130), ("kill", 0)])
+def test_stopped_while_a_worker_sends(how: str, code: int, tmp_path: Path) -> None:
+    """What a worker that is stopped has sent by half must not be waited for."""
+    logs = make_logs(tmp_path / "logs", 120)
+    run = subprocess.Popen(
+        [sys.executable, "-c", SENDING, how, "batch", str(logs), "--jobs", "2"], env=environment(tmp_path / "cache"),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, text=True,
+    )  # fmt: skip
+    try:
+        _, told = run.communicate(timeout=60)
+    finally:
+        if not alive_no_more(run.pid):
+            os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == code, told
+    assert "Traceback" not in told
+    assert how == "interrupt" or len(units_in(tmp_path / "cache")) == 120
+
+
 def spool_of(folder: Path) -> tuple[Spool, Summary]:
     spool, summary = Spool(), Summary()
     for _, rows, _ in rows_of(discover((str(folder),)).units, Options(), Cache(None, "t")):

@@ -26,6 +26,8 @@ AHEAD = 2
 MOST_KILLED = 8
 # Descriptors of this process (streams, cache, spool, outputs, a file being read) and for each worker (pipes, sentinels).
 FILES_HERE, FILES_A_WORKER = 40, 8
+# Without any result for so long it is asked whether a worker is gone.
+STALL_S = 2.0
 
 # As the last column of a row stands in its JSON; quotes inside of texts are escaped there.
 NO_ERROR = '"error": null'
@@ -157,13 +159,11 @@ class Pool:
 
     def finished(self, wait: bool) -> Done:
         """See ``Runner``."""
-        from concurrent.futures import FIRST_COMPLETED
-        from concurrent.futures import wait as wait_for
         from concurrent.futures.process import BrokenProcessPool
 
         if not self._flying:
             return []
-        ended = wait_for(self._flying, None if wait else 0, FIRST_COMPLETED).done
+        ended = self._ended(self._flying, wait)
         done: Done = []
         broken = False
         for future in ended:
@@ -223,8 +223,30 @@ class Pool:
     def _alone(self, entry: Entry) -> Done:
         with _unstopped():
             future = self._pool.submit(run_chunk, [entry], self._options)
+        self._ended([future])
         found: Done = future.result()
         return found
+
+    def _ended(self, futures: Any, wait: bool = True) -> Any:
+        """Those of ``futures`` that are done; with ``wait`` at least one, also where a worker was killed while it sent."""
+        from concurrent.futures import FIRST_COMPLETED
+        from concurrent.futures import wait as wait_for
+
+        while True:
+            done = wait_for(futures, STALL_S if wait else 0, FIRST_COMPLETED).done
+            if done or not wait:
+                return done
+            if any(process.exitcode is not None for process in list((self._pool._processes or {}).values())):
+                self._break()
+
+    def _break(self) -> None:
+        """Kill the workers. The pool's own thread would wait for ever for the rest of what one has sent by half: it
+        meets the end of it once the last end for writing, this process's own, is closed."""
+        results = getattr(self._pool, "_result_queue", None)
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
+        with contextlib.suppress(AttributeError, OSError):
+            results._writer.close()  # type: ignore[union-attr]
 
     def _stop(self) -> None:
         if self._pool is not None:
@@ -238,8 +260,7 @@ class Pool:
             if future.done() and not future.cancelled() and future.exception() is None:
                 done += future.result()
         if self._flying and self._pool is not None:
-            for process in list((self._pool._processes or {}).values()):
-                process.terminate()
+            self._break()
         if self._pool is not None:
             self._pool.shutdown(wait=not self._flying, cancel_futures=True)
             self._pool = None
