@@ -121,11 +121,11 @@ def test_interrupted_runs_end_quietly_and_resume(tmp_path: Path) -> None:
 LATE = """
 import os, signal, sys, threading, time
 from loganalyze.batch import runners
-begin = runners._begin
+begin = runners.begin
 def late():
     time.sleep(1)
     begin()
-runners._begin = late
+runners.begin = late
 def end():
     time.sleep(0.5)
     os.killpg(0, signal.SIGINT) if sys.argv[1] == "interrupt" else os.kill(os.getpid(), signal.SIGKILL)

@@ -6,15 +6,13 @@ A unit that kills its process costs one row: what was on its way is then run aga
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 from loganalyze.batch.discover import Unit
 from loganalyze.batch.plain import changed
 from loganalyze.batch.work import KILLED, error_row, lines_of
+from loganalyze.batch.worker import begin, unstopped
 from loganalyze.errors import LogAnalyzeError
 from loganalyze.options import Options
 
@@ -143,7 +141,7 @@ class Pool:
         from concurrent.futures.process import BrokenProcessPool
 
         try:
-            with _unstopped():
+            with unstopped():
                 future = self._pool.submit(run_chunk, chunk, self._options)
         except BrokenProcessPool:
             from concurrent.futures import Future
@@ -155,7 +153,7 @@ class Pool:
     def _start(self, jobs: int) -> None:
         from concurrent.futures import ProcessPoolExecutor
 
-        self._pool = ProcessPoolExecutor(jobs, initializer=_begin)
+        self._pool = ProcessPoolExecutor(jobs, initializer=begin)
 
     def finished(self, wait: bool) -> Done:
         """See ``Runner``."""
@@ -221,7 +219,7 @@ class Pool:
             return killed(entry)
 
     def _alone(self, entry: Entry) -> Done:
-        with _unstopped():
+        with unstopped():
             future = self._pool.submit(run_chunk, [entry], self._options)
         self._ended([future])
         found: Done = future.result()
@@ -266,47 +264,3 @@ class Pool:
             self._pool = None
         self._flying = {}
         return done
-
-
-@contextlib.contextmanager
-def _unstopped() -> Iterator[None]:
-    """Keep signals waiting while processes start: they inherit that, so that none is met before it knows what to do."""
-    import signal
-
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, _stops())
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)
-
-
-def _stops() -> set[int]:
-    """Signals that end a program in order."""
-    import signal
-
-    return {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
-
-
-def _begin() -> None:
-    """In a worker: leave Ctrl-C to the parent, and end with it however and whenever it ends."""
-    import signal
-    import threading
-    from multiprocessing import connection, parent_process
-
-    for number in _stops():
-        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _stops())
-    parent = parent_process()
-    if sys.platform == "win32" or parent is None:
-        return
-
-    def watch() -> None:
-        # The parent's number would not do: it may have been killed before it could be asked for.
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
