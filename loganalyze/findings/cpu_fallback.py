@@ -50,8 +50,8 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
 
 
 def _asked_in(text: str) -> bool:
-    """llama.cpp prints its warnings about GPU options only to who used them."""
-    return "option will be ignored" in text or "gpu-layers" in text
+    """llama.cpp warns of GPU options only who used them; Ollama misses memory only of a card that is there."""
+    return "option will be ignored" in text or "gpu-layers" in text or "insufficient VRAM" in text
 
 
 def _all_on_host(facts: Facts) -> Finding:

@@ -118,7 +118,10 @@ class Trouble:
         self._error(line, "assertion")
 
     def on_metal_failed(self, fields: Fields, line: Line) -> None:
-        if fields["status"]:
+        if any(event.kind == "working_set" for event in self.state.run.events):
+            # The line itself names no reason; above the memory granted to the GPU it is that memory.
+            self.failures.alloc(line, "Metal")
+        elif fields["status"]:
             self._error(line, f"command buffer status {fields['status']}")
 
     def on_metal_error(self, fields: Fields, line: Line) -> None:

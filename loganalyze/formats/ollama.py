@@ -41,6 +41,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("not enough vram available, falling back to CPU only", "no_gpu"),
     ("GPU not available, falling back to CPU", "no_gpu"),
     ("no compatible GPUs were discovered", "no_gpu"),
+    ("insufficient VRAM to load any model layers", "no_gpu"),
     ("amdgpu is not supported", "gpu_unsupported"),
     ("amdgpu too old", "gpu_unsupported"),
     ("amdgpu devices detected but permission problems", "gpu_unsupported"),
@@ -181,6 +182,10 @@ class _Ollama:
     def failed(self, fields: Fields, line: Line) -> None:
         self.state.run.engine = self.state.run.engine or NAME
         self.ended(fields["ended_by"], line)
+
+    def needs_memory(self, fields: Fields, line: Line) -> None:
+        self.state.run.engine = self.state.run.engine or NAME
+        self.trouble("model requires more system memory", {}, line)
 
     def trouble(self, message: str, told: dict[str, str], line: Line) -> None:
         if message.startswith(ENDED):
@@ -323,6 +328,7 @@ def handlers(state: LogState) -> dict[str, Handler]:
         "slog": reader.slog,
         "wrapped": reader.wrapped,
         "failed": reader.failed,
+        "needs_memory": reader.needs_memory,
         "old_log": reader.old_log,
         "gin": reader.gin,
         "total_duration": reader.total,

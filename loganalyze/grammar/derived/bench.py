@@ -5,9 +5,9 @@
 RULES: tuple[object, ...] = (
     (
         'md_head',
-        (b'|', b'model', b'|', ('columns', 0)),
+        (('?', b'|'), b'model', b'|', ('columns', 0)),
         (('columns', 'columns', 'str'),),
-        (b'| model',),
+        (b'| model', b'model | size'),
         False,
         (),
         'b1003',
@@ -15,7 +15,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'md_row',
-        (b'|', ('model', 1), b'|', ('size', 2), ('size_unit', 3), b'|', ('params', 2), ('params_unit', 4), b'|', ('cells', 5)),
+        (('?', b'|'), ('model', 1), b'|', ('size', 2), ('size_unit', 3), b'|', ('params', 2), ('params_unit', 4), b'|', ('cells', 5)),
         (('model', 'model', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('params', 'params', 'float'), ('params_unit', 'params_unit', 'str'), ('cells', 'cells', 'str')),
         (b'KiB |', b'MiB |', b'GiB |', b'TiB |'),
         False,
@@ -115,12 +115,12 @@ RULES: tuple[object, ...] = (
     ),
 )
 TERMINALS: tuple[str, ...] = (
-    '(?>[a-z][^\\n]*\\|)',
+    '(?>[a-z][^\\n]*)',
     '(?>[A-Za-z0-9][^|\\n]{0,200}[^|\\s])',
     '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
     '(?>[KMGT]iB)',
     '(?>[KMBT])',
-    '(?>[^\\s|][^\\n]*\\|)',
+    '(?>[^\\s|][^\\n]*)',
     '(?>[0-9a-f]{7,40}|unknown)',
     '(?>-?\\d{1,20})',
     '(?>[a-z_]+(?:,[a-z_]+)*)',

@@ -225,7 +225,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'metal_buffer',
-        (0, b'allocated', ('?', ('buffer_name', 17)), b'buffer, size', b'=', ('mib', 15), 16, ('?', b',', b'offs', b'=', 1), ('?', b',', b'(', ('used_mib', 15), b'/', ('limit_mib', 15), b')'), ('?', b',', ('over', b'warning: current allocated size is greater than the recommended max working set size'))),
+        (0, b'allocated', ('?', ('buffer_name', 17)), b'buffer, size', b'=', ('mib', 15), 16, ('?', b',', b'offs', b'=', 1), ('?', b',', b'(', ('used_mib', 15), b'/', ('limit_mib', 15), b')'), ('?', b','), ('?', ('over', 18))),
         (('buffer_name', 'buffer_name', 'str'), ('mib', 'mib', 'float'), ('used_mib', 'used_mib', 'float'), ('limit_mib', 'limit_mib', 'float'), ('over', 'over', 'str')),
         (b'buffer, size',),
         False,
@@ -245,7 +245,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'sycl_device',
-        (b'|', ('index', 1), b'|', b'[', ('sycl_type', 18), b']', b'|', ('sycl_name', 13), b'|', ('sycl_version', 19), b'|', ('units', 1), b'|', ('units__2', 1), b'|', ('units__3', 1), b'|', ('|', (('total_m', 1), b'M|'), (('total_bytes', 1), b'|')), ('?', 4)),
+        (b'|', ('index', 1), b'|', b'[', ('sycl_type', 19), b']', b'|', ('sycl_name', 13), b'|', ('sycl_version', 20), b'|', ('units', 1), b'|', ('units__2', 1), b'|', ('units__3', 1), b'|', ('|', (('total_m', 1), b'M|'), (('total_bytes', 1), b'|')), ('?', 4)),
         (('index', 'index', 'int'), ('sycl_type', 'sycl_type', 'str'), ('sycl_name', 'sycl_name', 'str'), ('sycl_version', 'sycl_version', 'str'), ('units', 'units', 'int'), ('units', 'units__2', 'int'), ('units', 'units__3', 'int'), ('total_m', 'total_m', 'int'), ('total_bytes', 'total_bytes', 'int')),
         (b'[level_zero:', b'[opencl:'),
         False,
@@ -275,7 +275,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'using_device',
-        (0, b'using device', ('device', 8), ('used_name', 20), b'-', ('free_mib', 1), b'MiB free'),
+        (0, b'using device', ('device', 8), ('used_name', 21), b'-', ('free_mib', 1), b'MiB free'),
         (('device', 'device', 'str'), ('used_name', 'used_name', 'str'), ('free_mib', 'free_mib', 'int')),
         (b'using device',),
         False,
@@ -295,7 +295,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'device_info',
-        (('?', 0), ('?', b'-'), ('device', 8), b':', ('listed_name', 21), b'(', ('total_mib', 1), b'MiB,', ('free_mib', 1), b'MiB free)'),
+        (('?', 0), ('?', b'-'), ('device', 8), b':', ('listed_name', 22), b'(', ('total_mib', 1), b'MiB,', ('free_mib', 1), b'MiB free)'),
         (('device', 'device', 'str'), ('listed_name', 'listed_name', 'str'), ('total_mib', 'total_mib', 'int'), ('free_mib', 'free_mib', 'int')),
         (b'MiB free)',),
         False,
@@ -305,7 +305,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'device_list',
-        (22,),
+        (23,),
         (),
         (b'device_info:',),
         False,
@@ -333,6 +333,7 @@ TERMINALS: tuple[str, ...] = (
     '(?>-?(?:1\\.#[A-Z]+|\\d+(?:\\.\\d*)?(?:[eE][+-]?\\d+)?|inf|nan(?:\\(ind\\))?))',
     '(?>Mi?B\\b)',
     "(?>'[^']*')",
+    '(?>(?:[A-Za-z_]+: )?warning: current allocated size is greater than the recommended max working set size)',
     '(?>[a-z_]+:[a-z]+:\\d+)',
     '(?>[^|\\s]+)',
     '(?>\\(.+\\)(?= - \\d))',

@@ -34,8 +34,18 @@ RULES: tuple[object, ...] = (
         None,
     ),
     (
+        'needs_memory',
+        (8, b'model requires more system memory', ('needed', 7)),
+        (('needed', 'needed', 'str'),),
+        (b'model requires more system memory',),
+        False,
+        (),
+        None,
+        None,
+    ),
+    (
         'old_log',
-        (8, 9, ('go_file', 10), b':', ('old_message', 7)),
+        (9, 10, ('go_file', 11), b':', ('old_message', 7)),
         (('go_file', 'go_file', 'str'), ('old_message', 'old_message', 'str')),
         (b'.go:1', b'.go:2', b'.go:3', b'.go:4', b'.go:5', b'.go:6', b'.go:7', b'.go:8', b'.go:9'),
         False,
@@ -45,7 +55,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'gin',
-        (b'[GIN]', 8, b'-', 9, b'|', ('status', 11), b'|', ('duration', 12), b'|', 0, b'|', ('method', 13), ('path', 0)),
+        (b'[GIN]', 9, b'-', 10, b'|', ('status', 12), b'|', ('duration', 13), b'|', 0, b'|', ('method', 14), ('path', 0)),
         (('status', 'status', 'int'), ('duration', 'duration', 'str'), ('method', 'method', 'str'), ('path', 'path', 'str')),
         (b'[GIN]',),
         False,
@@ -55,7 +65,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'total_duration',
-        (b'total duration:', ('duration', 12)),
+        (b'total duration:', ('duration', 13)),
         (('duration', 'duration', 'str'),),
         (b'total duration:',),
         False,
@@ -65,7 +75,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'load_duration',
-        (b'load duration:', ('duration', 12)),
+        (b'load duration:', ('duration', 13)),
         (('duration', 'duration', 'str'),),
         (b'load duration:',),
         False,
@@ -75,7 +85,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'prompt_count',
-        (b'prompt eval count:', ('prompt_tokens', 11), b'token(s)', ('?', 14)),
+        (b'prompt eval count:', ('prompt_tokens', 12), b'token(s)', ('?', 15)),
         (('prompt_tokens', 'prompt_tokens', 'int'),),
         (b'prompt eval count:',),
         False,
@@ -85,7 +95,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'prompt_duration',
-        (b'prompt eval duration:', ('duration', 12)),
+        (b'prompt eval duration:', ('duration', 13)),
         (('duration', 'duration', 'str'),),
         (b'prompt eval duration:',),
         False,
@@ -95,7 +105,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'prompt_rate',
-        (b'prompt eval rate:', ('prompt_tps', 15), b'tokens/s', ('?', 14)),
+        (b'prompt eval rate:', ('prompt_tps', 16), b'tokens/s', ('?', 15)),
         (('prompt_tps', 'prompt_tps', 'float'),),
         (b'prompt eval rate:',),
         False,
@@ -105,7 +115,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'eval_count',
-        (b'eval count:', ('output_tokens', 11), b'token(s)', ('?', 14)),
+        (b'eval count:', ('output_tokens', 12), b'token(s)', ('?', 15)),
         (('output_tokens', 'output_tokens', 'int'),),
         (b'eval count:',),
         False,
@@ -115,7 +125,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'eval_duration',
-        (b'eval duration:', ('duration', 12)),
+        (b'eval duration:', ('duration', 13)),
         (('duration', 'duration', 'str'),),
         (b'eval duration:',),
         False,
@@ -125,7 +135,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'eval_rate',
-        (b'eval rate:', ('eval_tps', 15), b'tokens/s', ('?', 14)),
+        (b'eval rate:', ('eval_tps', 16), b'tokens/s', ('?', 15)),
         (('eval_tps', 'eval_tps', 'float'),),
         (b'eval rate:',),
         False,
@@ -135,7 +145,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'ps',
-        (('model', 16), ('model_id', 17), ('size', 15), ('size_unit', 18), ('processor', 19), ('?', ('ctx', 20)), ('until', 21)),
+        (('model', 17), ('model_id', 18), ('size', 16), ('size_unit', 19), ('processor', 20), ('?', ('ctx', 21)), ('until', 22)),
         (('model', 'model', 'str'), ('model_id', 'model_id', 'str'), ('size', 'size', 'float'), ('size_unit', 'size_unit', 'str'), ('processor', 'processor', 'str'), ('ctx', 'ctx', 'str'), ('until', 'until', 'str')),
         (b'% GPU', b'% CPU'),
         False,
@@ -149,10 +159,11 @@ TERMINALS: tuple[str, ...] = (
     '(?>[A-Z]+(?:[+-]\\d+)?)',
     '(?>[^\\s"]+)',
     '(?>"(?:[^"\\\\]|\\\\.)*")',
-    '(?>[A-Za-z_][^\\n]*)',
+    '(?>[A-Za-z_"][^\\n]*)',
     '(?>(?:library=\\w+ )?layers\\.requested=-?\\d+ layers\\.model=\\d+ layers\\.offload=\\d+[^\\n]*)',
     '(?>Error:[^\\n]{0,80}?(?=llama runner))',
     '(?>[^\\s].*)',
+    '(?>Error\\b[^\\n]{0,80}?(?=model requires))',
     '(?>\\d{4}\\/\\d\\d\\/\\d\\d)',
     '(?>\\d\\d:\\d\\d:\\d\\d)',
     '(?>[a-z_]+\\.go:\\d+)',
