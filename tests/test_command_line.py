@@ -109,6 +109,13 @@ def test_prompts_and_secrets_are_not_kept() -> None:
     assert "-p …" in run.setup.command
 
 
+def test_marks_of_a_template_in_quotes_end_no_command() -> None:
+    command = parse('./llama-cli -m a.gguf -p "<|user|> Hi <|end|>" -ngl 99 2>&1 | tee run.log')
+    assert command is not None
+    assert command.flags["n-gpu-layers"] == "99"
+    assert command.text == "./llama-cli -m a.gguf -p … -ngl 99"
+
+
 def test_windows() -> None:
     run = one('PS C:\\llama> .\\llama-cli.exe -m "C:\\my models\\Qwen3-8B-Q4_K_M.gguf" -ngl 99 -fa on -n -1\n')
     assert run.setup.model_path == "C:\\my models\\Qwen3-8B-Q4_K_M.gguf"

@@ -188,7 +188,7 @@ def _options(tokens: list[Token], command: Command, end: int) -> tuple[list[Toke
     while index < len(tokens):
         token = tokens[index]
         index += 1
-        if _REDIRECT.match(token.text):
+        if _ends(token):
             break
         end = token.end
         if not token.text.startswith("-") or len(token.text) < 2:
@@ -196,7 +196,7 @@ def _options(tokens: list[Token], command: Command, end: int) -> tuple[list[Toke
         flag, equals, value = token.text.partition("=")
         name = canonical(flag, command.program)
         values = [token] if equals else []
-        if not equals and index < len(tokens) and _takes(name, tokens[index].text):
+        if not equals and index < len(tokens) and _takes(name, tokens[index]):
             value = tokens[index].text
             values = [tokens[index]]
             index += 1
@@ -208,10 +208,16 @@ def _options(tokens: list[Token], command: Command, end: int) -> tuple[list[Toke
     return hidden, end
 
 
-def _takes(name: str, word: str) -> bool:
+def _ends(token: Token) -> bool:
+    """A pipe or redirection; in quotes (``-p "<|user|> hi"``) it is text."""
+    return token.end - token.start == len(token.text) and bool(_REDIRECT.match(token.text))
+
+
+def _takes(name: str, token: Token) -> bool:
+    word = token.text
     if name in OPTIONAL:
         return word in OPTIONAL[name]
-    if name in BARE or _REDIRECT.match(word):
+    if name in BARE or _ends(token):
         return False
     return not word.startswith("-") or bool(_NUMBER.match(word)) or name in PRIVATE or word == "-"
 
