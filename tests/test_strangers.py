@@ -417,3 +417,116 @@ def test_an_excerpt_without_writing_is_no_proof_of_both_halves(tmp_path: Path) -
     assert run.judgement is not None
     assert "both halves" not in run.judgement.summary.lower()
     assert run.judgement.confidence != "high"
+
+
+OVER = (
+    "ggml_backend_metal_buffer_from_ptr: allocated buffer, size =  3072.00 MiB, ( 9216.40 /  8192.00)"
+    "ggml_backend_metal_log_allocated_size: warning: current allocated size is greater than the recommended max working "
+    "set size\n"
+)
+
+
+def test_a_warning_glued_to_the_sizes_of_metal(tmp_path: Path) -> None:
+    timings = (
+        "llama_print_timings: prompt eval time =   61034.00 ms /    14 tokens ( 4359.57 ms per token,     0.23 tokens per second)\n"
+        "llama_print_timings:        eval time =  209433.00 ms /    23 runs   ( 9105.78 ms per token,     0.11 tokens per second)\n"
+    )
+    assert verdict(tmp_path, OVER + timings) == ("swapping", "vram_saturation", "high")
+
+
+def test_a_failed_command_buffer_above_the_working_set_is_memory(tmp_path: Path) -> None:
+    failed = "ggml_metal_graph_compute: command buffer 3 failed with status 5\n"
+    assert verdict(tmp_path, OVER + failed)[:2] == ("swapping", "device_oom")
+    assert verdict(tmp_path, failed)[:2] == ("inconclusive", "failed_for_another_reason")
+
+
+def test_a_benchmark_table_without_its_outer_bars(tmp_path: Path) -> None:
+    text = (
+        "model | size | params | backend | ngl | test | t/s\n-- | -- | -- | -- | -- | -- | --\n"
+        "llama 8B Q4_0 | 4.33 GiB | 8.03 B | Metal | 99 | pp 256 | 151.20 ± 0.31\n"
+        "llama 8B Q4_0 | 4.33 GiB | 8.03 B | Metal | 99 | tg 128 | 17.41 ± 0.22\n"
+    )
+    run = judged(tmp_path, text)
+    assert [(r.prompt_tps, r.eval_tps) for r in run.requests] == [(151.2, None), (None, 17.41)]
+    assert run.setup.n_gpu_layers == 99
+
+
+def test_server_lines_that_lost_their_level(tmp_path: Path) -> None:
+    text = (
+        "[           print_timings] prompt eval time     =   30500.00 ms /  1830 tokens (   16.67 ms per token,    60.00 tokens "
+        'per second) | tid="1" timestamp=1748014236 id_slot=0 id_task=0\n'
+        "INFO [           print_timings] generation eval time =   20000.00 ms /   200 runs   (  100.00 ms per token,    10.00 "
+        'tokens per second) | tid="1" timestamp=1748014236 id_slot=0 id_task=0\n'
+    )
+    (request,) = judged(tmp_path, text).requests
+    assert (request.prompt_tokens, request.output_tokens) == (1830, 200)
+
+
+@pytest.mark.parametrize("status", ["", "500 Internal Server Error: ", "500: "])
+def test_ollama_that_refuses_for_host_memory(status: str, tmp_path: Path) -> None:
+    text = f"Error: {status}model requires more system memory (7.3 GiB) than is available (5.1 GiB)\n"
+    assert verdict(tmp_path, text) == ("swapping", "host_oom", "high")
+
+
+def test_a_card_without_room_for_a_layer_is_a_fallback(tmp_path: Path) -> None:
+    text = f'{STAMP}DEBUG source=memory.go:351 msg="insufficient VRAM to load any model layers"\n'
+    assert verdict(tmp_path, text)[:2] == ("swapping", "cpu_fallback")
+    assert "not one layer fits" in advice(tmp_path, text)
+
+
+SLOW_BENCH = (
+    "ggml_vulkan: 0 = AMD Radeon RX 7800 XT (RADV NAVI32) (radv) | uma: 0 | fp16: 1 | bf16: 0 | warp size: 64 | "
+    "shared memory: 65536 | int dot: 1 | matrix cores: KHR_coopmat\n"
+)
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(14.2, "slow writing"), (55.3, "healthy")])
+def test_a_benchmark_tells_that_all_layers_are_on_the_card(rate: float, expected: str, tmp_path: Path) -> None:
+    text = (
+        f"{SLOW_BENCH}{BENCH}| qwen3 8B Q6_K | 6.26 GiB | 8.19 B | Vulkan | 99 | pp512 | 1190.30 ± 4.10 |\n"
+        f"| qwen3 8B Q6_K | 6.26 GiB | 8.19 B | Vulkan | 99 | tg128 | {rate:.2f} ± 0.10 |\n"
+    )
+    assert verdict(tmp_path, text)[0] == expected
+
+
+def test_a_third_of_the_expected_rate_is_no_proof_of_health(tmp_path: Path) -> None:
+    text = (
+        f"  Device 0: NVIDIA GeForce RTX 5080, compute capability 12.0, VMM: yes\n{BENCH}"
+        "| qwen3moe 30B.A3B Q3_K - Medium | 13.70 GiB | 30.53 B | CUDA | 99 | pp512 | 3900.10 ± 9.10 |\n"
+        "| qwen3moe 30B.A3B Q3_K - Medium | 13.70 GiB | 30.53 B | CUDA | 99 | tg128 | 61.20 ± 0.30 |\n\n"
+        "build: 1c2d3e4f5 (9001)\n"
+    )
+    assert verdict(tmp_path, text)[0] != "healthy"
+
+
+OLD_CUBLAS = (
+    "llama_model_load_internal: n_layer    = 40\nllama_model_load_internal: model size = 13B\n"
+    "llama_model_load_internal: mem required  = 9807.48 MB (+ 1608.00 MB per state)\n"
+    "llama_model_load_internal: [cublas] offloading 40 layers to GPU\n"
+    "llama_model_load_internal: [cublas] offloading output layer to GPU\n"
+    "llama_model_load_internal: [cublas] total VRAM used: 7562 MB\nllama_init_from_file: kv self size  = 1600.00 MB\n"
+)
+
+
+def test_all_layers_of_a_build_that_does_not_sum_up(tmp_path: Path) -> None:
+    eval_line = "llama_print_timings:        eval time = 22000.00 ms /    88 runs   (  250.00 ms per token)\n"
+    run = judged(tmp_path, OLD_CUBLAS + eval_line)
+    assert (run.setup.layers_on_gpu, run.setup.layers_total) == (41, 41)
+    assert verdict(tmp_path, OLD_CUBLAS + eval_line)[:2] == ("swapping", "kv_on_host")
+    assert "Update the program" in advice(tmp_path, OLD_CUBLAS + eval_line)
+
+
+def test_a_cache_in_host_memory_does_not_explain_a_minute_a_token(tmp_path: Path) -> None:
+    crawl = "llama_print_timings:        eval time = 540000.00 ms /    9 runs   (60000.00 ms per token)\n"
+    assert verdict(tmp_path, OLD_CUBLAS + crawl)[0] == "inconclusive"
+
+
+@pytest.mark.parametrize(("tokens", "seconds", "asks"), [(1030, 9.2, True), (5900, 12.0, False)])
+def test_a_prompt_read_at_a_middling_ratio_asks_where(tokens: int, seconds: float, asks: bool, tmp_path: Path) -> None:
+    text = (
+        f"prompt eval time =    {seconds * 1000:.2f} ms / {tokens:5} tokens ( {seconds * 1000 / tokens:.2f} ms per token, "
+        f"{tokens / seconds:.2f} tokens per second)\n"
+        "       eval time =    1200.00 ms /    24 tokens (   50.00 ms per token,    20.00 tokens per second)\n"
+    )
+    assert verdict(tmp_path, text)[:2] == ("slow reading", "long_prompt")
+    assert ("where prompts are computed" in advice(tmp_path, text)) == asks

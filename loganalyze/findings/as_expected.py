@@ -66,7 +66,7 @@ def _against_expected(facts: Facts, limits: Thresholds, ratio: float) -> tuple[s
         return None
     sure = facts.place.weights == "device" or signs.gpu_idle(facts, limits) is False
     if ratio < limits.decode_abnormal_ratio:
-        return text + ", which only old builds or slow hosts explain", "medium" if signs.old_build(facts) else "low"
+        return (text + ", which the age of the build explains", "medium") if signs.old_build(facts) else None
     return text + ", inside the band of older builds and fixed costs", "high" if sure and ratio >= 0.6 else "medium"
 
 
@@ -116,7 +116,10 @@ def _doubtful(facts: Facts) -> bool:
     place, weights = facts.place, facts.expected.weights
     if place.weights != "unknown" or place.asked is None or place.asked <= 0:
         return False
-    return weights is None or facts.expected.bound or place.asked <= weights.layers
+    if weights is None or facts.expected.bound:
+        return True
+    # People type the number of layers plus one; where that number is a guess, one layer more or less proves nothing.
+    return place.asked <= weights.layers - (0 if weights.layers_known else 1)
 
 
 def _crawls(facts: Facts, limits: Thresholds) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loganalyze.findings import signs
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 
@@ -60,13 +61,15 @@ def rate_normal(facts: Facts, limits: Thresholds) -> bool | None:
     base = facts.expected.base_read_tps
     if base is not None:
         return rate >= limits.baseline_healthy_ratio * base
-    if facts.expected.prefill is not None and rate >= NORMAL_PART * facts.expected.prefill.tps:
+    predicted = facts.expected.prefill
+    if predicted is not None and rate >= NORMAL_PART * predicted.tps:
         return True
     if facts.timing.ratio is not None and facts.place.weights != "host":
         if facts.timing.ratio * facts.expected.accepted >= 2 * limits.ratio_low:
-            # Beside slow writing the ratio shows only that both halves may be slow.
+            # Beside slow writing the ratio shows only that both halves may be slow; against the prediction it shows nothing.
             slow = facts.place.weights != "device" and (facts.writing_tps or 0.0) < limits.writing_steady_tps
-            return None if slow else True
+            against = predicted is not None and not signs.old_build(facts)
+            return None if slow or against else True
         return None if facts.timing.ratio >= limits.ratio_low else False
     return None
 

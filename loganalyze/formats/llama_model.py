@@ -190,6 +190,9 @@ class Model:
             self.loads.fact("kv_on_gpu", halves + fields["kv_half"], line)
         elif "repeating" in fields and "bracket" in fields and setup.layers_on_gpu is None:
             setup.layers_on_gpu = fields["repeating"]
+        elif "repeating" not in fields and "bracket" in fields and setup.layers_on_gpu == setup.n_layer is not None:
+            # To b610 no line sums up: every layer of the model and the output layer are all there is.
+            setup.layers_on_gpu = setup.layers_total = setup.n_layer + 1
 
     def on_offloaded(self, fields: Fields, line: Line) -> None:
         setup = self.loads.target.setup

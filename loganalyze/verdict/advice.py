@@ -14,10 +14,10 @@ from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured import command
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Finding
+from loganalyze.verdict import reading_advice
 from loganalyze.verdict.options import LLAMA, Options, options_of
 
 Advice = Callable[[Facts, Finding, Thresholds], str]
-DEFAULT_UBATCH = 512
 
 
 def next_step(facts: Facts, main: Finding, limits: Thresholds) -> str | None:
@@ -117,6 +117,8 @@ def _fallback(facts: Facts, main: Finding, limits: Thresholds) -> str:
             "Do what Ollama's line about the GPU asks for (update the driver and Ollama; for AMD HSA_OVERRIDE_GFX_VERSION), "
             "then check with 'ollama ps' that it says GPU."
         )
+    if facts.place.ignored is not None and "insufficient VRAM" in facts.place.ignored.text:
+        return "Free device memory, or take a smaller model or num_ctx: not one layer fits what the card has free."
     if facts.place.ignored is not None and "ollama" in facts.engine:
         return "Update the GPU driver and restart Ollama; its log must then name the card behind 'inference compute'."
     offered = facts.place.layers_on_gpu == 0 and facts.llama_like and "ollama" not in facts.engine
@@ -142,35 +144,10 @@ def _experts(facts: Facts, main: Finding, limits: Thresholds) -> str:
     return "Take one step lower quantisation and move experts back (--n-cpu-moe lower); -ub 2048 speeds up reading."
 
 
-def _small_batch(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    words = _words(facts)
-    if words is not LLAMA:
-        return f"Use the default batch again ({words.batch}; more if memory allows)."
-    return f"Use the default batch again: -ub {DEFAULT_UBATCH} -b 2048 (more if memory allows)."
-
-
-def _long_prompt(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if facts.timing.reading_windows is not None:
-        return "Shorten the prompts or share their beginning (prefix caching); else fewer requests at once or another card."
-    rate = facts.timing.reading.tps
-    if rate is not None and rate < limits.writing_steady_tps and facts.reading_expected is None:
-        return f"Find out first why it reads so slowly: {record.memory(facts)} beside {record.load(facts)}"
-    return (
-        "Shorten the prompt (shorter history, fewer passages), or keep its beginning unchanged so that it stays cached."
-    )
-
-
-def _reprocessed(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    reprocess = facts.event("reprocess")
-    if reprocess is not None and "swa" in reprocess.text.lower():
-        return "Add --swa-full (or keep each chat on its own slot) so that the cached prefix can be used again."
-    return "Keep the beginning of the prompt identical between turns and each chat on its own slot (id_slot, -np)."
-
-
-def _prefill_host(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if facts.place.weights == "host" or facts.gpu_meant is False:
-        return "Shorten the prompt or reuse its beginning; a GPU reads 10 to 50 times as fast."
-    return f"Check that weights are on the card ({record.load(facts)}) and raise {_words(facts).batch} to 2048."
+def _kv_host(facts: Facts, main: Finding, limits: Thresholds) -> str:
+    if not command.kv_kept_on_host(facts.run.setup) and any(b.detail == "kv self size" for b in facts.run.memory):
+        return "Update the program: builds of that age keep the KV cache in host memory whatever is asked for."
+    return "Drop -nkvo; if the cache does not fit, -ctk q8_0 -ctv q8_0 halves it."
 
 
 def _contention(facts: Facts, main: Finding, limits: Thresholds) -> str:
@@ -208,14 +185,6 @@ def _threads(facts: Facts, main: Finding, limits: Thresholds) -> str:
     if total is None:
         return "Use as many threads as the processor has physical cores (-t); the cores of a GPU are not threads."
     return f"Use as many threads as physical cores (-t {max(1, (total or 8) // 2)} to {total or 8})."
-
-
-def _prefill_slow(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if facts.reading_expected is None:
-        return f"Find out where prompts are computed: {record.load(facts)}"
-    if _words(facts) is LLAMA:
-        return "Turn flash attention on (-fa on) with KV type f16, and try -ub 1024."
-    return f"Turn flash attention on with an f16 cache, and raise {_words(facts).batch}."
 
 
 def _long_context(facts: Facts, main: Finding, limits: Thresholds) -> str:
@@ -287,7 +256,7 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
     "device_oom": _device_oom,
     "partial_offload": _partial,
     "experts_on_host": _experts,
-    "kv_on_host": _constant("Drop -nkvo; if the cache does not fit, -ctk q8_0 -ctv q8_0 halves it."),
+    "kv_on_host": _kv_host,
     "cpu_fallback": _fallback,
     "vram_saturation": _saturation,
     "vram_spill": _constant(
@@ -300,11 +269,11 @@ _STEPS: dict[str, Callable[[Facts, Finding, Thresholds], str | None]] = {
     ),
     "host_oom": _host_oom,
     "kv_pool_full": _kv_pool,
-    "long_prompt": _long_prompt,
-    "small_batch": _small_batch,
-    "prompt_reprocessed": _reprocessed,
-    "prefill_on_host": _prefill_host,
-    "prefill_below_hardware": _prefill_slow,
+    "long_prompt": reading_advice.long_prompt,
+    "small_batch": reading_advice.small_batch,
+    "prompt_reprocessed": reading_advice.prompt_reprocessed,
+    "prefill_on_host": reading_advice.prefill_on_host,
+    "prefill_below_hardware": reading_advice.prefill_below_hardware,
     "long_output": _output,
     "decode_below_hardware": _decode,
     "contention": _contention,
