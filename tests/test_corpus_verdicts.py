@@ -44,6 +44,21 @@ def test_bundled_case(case: Path) -> None:
     check(case)
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("cpu_1b", "cpu_only"),
+        ("contended_cpu_1b", "contention"),
+        ("thrash_mmap_cpu_1b", "mmap_thrash"),
+        ("swap_cpu_1b", "host_paging"),
+    ],
+)
+def test_one_machine_in_four_states(name: str, cause: str) -> None:
+    """The same model on a machine without a GPU: alone, beside other programs, and with too little memory."""
+    folder = CASES[0].parent.parent / name
+    assert judged([folder / "run.log", folder / "vmstat.txt"]).cause == cause
+
+
 def test_wider_collection(shared: Path) -> None:
     for case in sorted((shared / "corpus").glob("*/case.json")):
         check(case)

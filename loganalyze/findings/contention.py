@@ -39,20 +39,12 @@ def on_processors(facts: Facts) -> bool:
 
 def _processors(facts: Facts, limits: Thresholds) -> Finding | None:
     """Critical when others' threads fill the processors that compute."""
-    host, setup = facts.host, facts.run.setup
-    threads, total = setup.n_threads, setup.n_threads_total
-    if (
-        host is None
-        or host.running is None
-        or not host.answering
-        or not threads
-        or not total
-        or not on_processors(facts)
-    ):
+    host, threads, total = facts.host, facts.run.setup.n_threads, facts.run.setup.n_threads_total
+    if host is None or host.running is None or not threads or not total or not on_processors(facts):
         return None
     others = host.running - threads
     # A container may show fewer processors than the machine has; its queue then is no sign, but the load of all is.
-    full = (host.cpu_pct or 0.0) >= FULL_PCT
+    full = (host.cpu_pct or 0.0) >= FULL_PCT and (host.answering or signs.mostly_answering(facts))
     if not full or host.running < limits.queue_per_cpu * total or others < total / 2:
         return None
     ms = (facts.timing.writing.ms or 0.0) / 1000
@@ -60,7 +52,7 @@ def _processors(facts: Facts, limits: Thresholds) -> Finding | None:
     return finding(
         CAUSE, "critical", f"other programs take the processors: {host.running:.0f} threads want to run on {total}, "
         f"{threads} of them the run's own{rate}", value=host.running / total, unit="times", threshold=limits.queue_per_cpu,
-        explains_s=ms * (1 - total / host.running) or None, confidence="high" if threads <= total else "medium",
+        explains_s=ms * (1 - total / host.running) or None, confidence="high" if host.answering else "medium",
         evidence=[Evidence(host.source, None, f"r {host.running:.0f} (median), processors {host.cpu_pct:.0f} % busy"),
                   *eval_line(facts.timing.slow_write)],
     )  # fmt: skip

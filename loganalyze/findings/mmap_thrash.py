@@ -21,8 +21,6 @@ from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Evidence, Finding
 
 CAUSE = "mmap_thrash"
-# Without clocks load rows are among the rest: only a run much longer than its load is judged by the median of all rows.
-LOAD_PART = 0.3
 # Runs on the processor keep 0.75 and more of their threads computing (cpu_8b, kernel 0.05 of it); swap_nommap_8b_4 and
 # thrash_mmap_8b_2 0.12, with 0.86 of that again in the kernel.
 BUSY_PART = 0.4
@@ -42,7 +40,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
         )
     read = (host.block_in_median_kib_s or 0.0) - (host.swap_in_mean_kib_s or 0.0)
     faults = host.major_faults_s or 0.0
-    placed = host.answering or _mostly_answering(facts)
+    placed = host.answering or signs.mostly_answering(facts)
     busy = placed and (read >= limits.block_in_kib_s or faults >= limits.major_faults_s)
     if not busy or signs.paging(facts, limits):
         return slow_load or clear(CAUSE, "weights are not read from disk while answering")
@@ -80,11 +78,6 @@ def _waiting(facts: Facts, limits: Thresholds) -> Finding | None:
         evidence=[Evidence(process.source or facts.source, None, f"user time over wall time = {process.cores:.2g}"),
                   *eval_line(facts.timing.slow_write)], record=record.memory(facts),
     )  # fmt: skip
-
-
-def _mostly_answering(facts: Facts) -> bool:
-    load, answering = facts.run.load_ms, facts.timing.request_ms
-    return load is not None and answering is not None and load < LOAD_PART * answering
 
 
 def _slow_load(facts: Facts, limits: Thresholds) -> Finding | None:

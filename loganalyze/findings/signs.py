@@ -9,6 +9,9 @@ from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.numerals import is_whole
 
+# Without clocks load rows are among the rest: only a run much longer than its load is judged by the median of all rows.
+LOAD_PART = 0.3
+
 
 def host_computes(facts: Facts, limits: Thresholds) -> bool | None:
     """Processor threads do the matrix work: more than one core busy over the run, or most of the threads asked for.
@@ -114,3 +117,9 @@ def lost_seconds(facts: Facts, expected_tps: float | None = None) -> float | Non
     if not expected or not rate or ms is None or rate >= expected:
         return None
     return ms / 1000 * (1 - rate / expected)
+
+
+def mostly_answering(facts: Facts) -> bool:
+    """Loading took a small part of the run, so what a capture without a common clock shows is the answering."""
+    load, answering = facts.run.load_ms, facts.timing.request_ms
+    return load is not None and answering is not None and load < LOAD_PART * answering
