@@ -530,3 +530,19 @@ def test_a_prompt_read_at_a_middling_ratio_asks_where(tokens: int, seconds: floa
     )
     assert verdict(tmp_path, text)[:2] == ("slow reading", "long_prompt")
     assert ("where prompts are computed" in advice(tmp_path, text)) == asks
+
+
+@pytest.mark.parametrize(("layers", "cause"), [(-1, "cpu_only"), (99, "cpu_only"), (33, "cpu_fallback")])
+def test_the_default_of_a_benchmark_asks_for_no_card(layers: int, cause: str, tmp_path: Path) -> None:
+    """llama-bench prints -1 (99 before 2026) as its GPU layers in a build that knows the CPU only."""
+    told = {
+        "build_commit": "abc1234", "build_number": 9000, "cpu_info": "some processor", "gpu_info": "", "backends": "CPU",
+        "model_filename": "m.gguf", "model_type": "llama 8B Q4_0", "model_size": 4_653_375_488,
+        "model_n_params": 8_030_261_312, "n_batch": 2048, "n_ubatch": 512, "n_threads": 8, "n_gpu_layers": layers,
+        "devices": "auto", "n_depth": 0, "stddev_ts": 0.0,
+    }  # fmt: skip
+    rows = [
+        {**told, "n_prompt": 512, "n_gen": 0, "avg_ns": 25_600_000_000, "avg_ts": 20.0},
+        {**told, "n_prompt": 0, "n_gen": 128, "avg_ns": 32_000_000_000, "avg_ts": 4.0},
+    ]
+    assert verdict(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))[1] == cause

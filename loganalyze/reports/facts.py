@@ -68,7 +68,14 @@ def placement(run: Run) -> str:
         total = "" if setup.layers_total is None else f" of {setup.layers_total}"
         parts.append(f"{setup.layers_on_gpu}{total} layers on the GPU")
     elif setup.n_gpu_layers is not None:
-        parts.append(f"{setup.n_gpu_layers} GPU layers asked for, layers placed: unknown")
+        count = (
+            str(setup.n_gpu_layers)
+            if setup.n_gpu_layers >= 0
+            else "all"
+            if "n-gpu-layers" in setup.flags
+            else "no number of"
+        )
+        parts.append(f"{count} GPU layers asked for, layers placed: unknown")
     if setup.tensor_overrides:
         parts.append("tensors moved by " + ", ".join(setup.tensor_overrides[:3]))
     cache = sorted({buffer.device for buffer in run.memory if buffer.kind == "kv"})

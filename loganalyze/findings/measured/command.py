@@ -36,12 +36,15 @@ def flag(setup: Setup, names: tuple[str, ...]) -> str | None:
 
 
 def asked_layers(setup: Setup) -> int | None:
-    """GPU layers asked for explicitly: -1 for all of them, None when nothing was asked."""
+    """GPU layers asked for explicitly: -1 for all of them, None when nothing was asked.
+
+    A benchmark prints its default, too: -1 (since 2026) leaves the choice to the program.
+    """
     text = flag(setup, NGL)
     if text is None:
         value = setup.n_gpu_layers
         if value is None or value == -1:
-            return None if value is None else -1
+            return None
         return -1 if value >= _ALL_LAYERS else value
     if text.strip().lower() in _ALL_WORDS:
         return -1

@@ -67,6 +67,9 @@ def measure_placement(run: Run, kv_host_share: float = 0.05) -> Placement:
     setup = run.setup
     found = Placement(layers_on_gpu=setup.layers_on_gpu, layers_total=setup.layers_total)
     found.asked = command.asked_layers(setup)
+    if found.asked == -1 and run.backend == "CPU" and run.facts.get("benchmark") is True:
+        # llama-bench prints its default of 99 in builds without a GPU, too.
+        found.asked = None
     found.gpu_seen = _gpu(run)
     found.unified = bool(found.gpu_seen and found.gpu_seen.uma) or _is_metal(run)
     found.ignored = next((e for e in run.events if e.kind in ("no_gpu", "gpu_ignored")), None)
