@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from io import BytesIO
 from pathlib import Path
 
+import hostile
 import pytest
 
-from loganalyze.api import classify
+from loganalyze.api import classify, read_source
 from loganalyze.findings.measured.timing import Timing, measure_timing
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.formats import base, folding
@@ -100,9 +102,25 @@ def test_many_runs_are_bounded_together(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_text(log(60) * 8)
     runs = classify(str(path)).runs
     assert len(runs) == 8
-    assert sum(len(run.requests) for run in runs) <= 7 * folding.LEAST_KEPT + 60
+    assert sum(len(run.requests) for run in runs) <= 6 * folding.LEAST_KEPT + 2 * 60
     for run in runs:
         assert len(run.requests) + run.facts.get("folded_requests", 0) == 60
         timing = measure_timing(run, Thresholds())
         assert timing.writing.tokens == measure_timing(runs[-1], Thresholds()).writing.tokens
     assert len(runs[-1].requests) == 60
+
+
+def test_a_log_of_very_many_starts_is_not_gone_through_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MAX_REQUESTS", 50)
+    shrink, seen = folding.shrink, []
+
+    def counted(runs: list[Run]) -> None:
+        seen.append(len(runs))
+        shrink(runs)
+
+    monkeypatch.setattr(folding, "shrink", counted)
+    starts = 400
+    runs, _, source = read_source("run.log", None, BytesIO((hostile.log("x") * starts).encode()))
+    assert len(runs) == starts
+    assert source.matched + source.unmatched + source.skipped == source.lines
+    assert 0 < len(seen) <= starts / 50

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events, shrink
+from loganalyze.formats import folding
+from loganalyze.formats.folding import MAX_EVENTS, MAX_REQUESTS, fold, fold_events
 from loganalyze.formats.log_end import settle
 from loganalyze.model.records import Event, Request, Run, Source
 
@@ -99,6 +100,7 @@ class LogState:
         self._line: Line | None = None
         self._zero: float | None = None
         self._zone: str | None = None
+        self._made = 0
         self._local_s: float | None = None
         self._winter_s = 0.0
         self._finishers: list[Callable[[], None]] = []
@@ -201,7 +203,10 @@ class LogState:
         first = stream.run is None
         if not first:
             self._settle_clock(stream)
-        shrink(self.runs)
+        if self._made >= folding.MAX_REQUESTS:
+            # Not at each start: a log of very many starts would be gone through again for each of them.
+            self._made = 0
+            folding.shrink(self.runs)
         run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
         run.engine = self._host_engine()
         self.runs.append(run)
@@ -250,6 +255,7 @@ class LogState:
         """Add a request to the current run. Those in the middle of a very long run are summed up (``folding``)."""
         if self._stream.fell and all(r.complete for r in self.run.requests[-SLOTS:]):
             self.start_run()
+        self._made += 1
         run = self.run
         request = Request(id=self.next_id(run), source=self.source.path, line=line.number, **fields)
         run.requests.append(request)
