@@ -51,10 +51,11 @@ def test_bundled_case(case: Path) -> None:
         ("contended_cpu_1b", "contention"),
         ("thrash_mmap_cpu_1b", "mmap_thrash"),
         ("swap_cpu_1b", "host_paging"),
+        ("threads_cpu_1b", "too_many_threads"),
     ],
 )
-def test_one_machine_in_four_states(name: str, cause: str) -> None:
-    """The same model on a machine without a GPU: alone, beside other programs, and with too little memory."""
+def test_one_machine_in_many_states(name: str, cause: str) -> None:
+    """The same model on a machine without a GPU: alone, beside others, with too little memory or too many threads."""
     folder = CASES[0].parent.parent / name
     assert judged([folder / "run.log", folder / "vmstat.txt"]).cause == cause
 

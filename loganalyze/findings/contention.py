@@ -31,16 +31,13 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     return _processors(facts, limits) or _from_the_start(facts, limits)
 
 
-def on_processors(facts: Facts) -> bool:
-    """Whether the processors compute most of what is written."""
-    backend = (facts.run.backend or "").upper()
-    return facts.place.weights in ("host", "split") or (backend == "CPU" and facts.place.weights == "unknown")
-
-
 def _processors(facts: Facts, limits: Thresholds) -> Finding | None:
     """Critical when others' threads fill the processors that compute."""
     host, threads, total = facts.host, facts.run.setup.n_threads, facts.run.setup.n_threads_total
-    if host is None or host.running is None or not threads or not total or not on_processors(facts):
+    if host is None or host.running is None or not threads or not total or not signs.on_processors(facts):
+        return None
+    if threads > total:
+        # Its own threads fill the queue, see too_many_threads.
         return None
     others = host.running - threads
     # A container may show fewer processors than the machine has; its queue then is no sign, but the load of all is.

@@ -123,3 +123,9 @@ def mostly_answering(facts: Facts) -> bool:
     """Loading took a small part of the run, so what a capture without a common clock shows is the answering."""
     load, answering = facts.run.load_ms, facts.timing.request_ms
     return load is not None and answering is not None and load < LOAD_PART * answering
+
+
+def on_processors(facts: Facts) -> bool:
+    """Whether the processors compute at least a part of the model, by lines or for want of any GPU."""
+    backend = (facts.run.backend or "").upper()
+    return facts.place.weights in ("host", "split") or (backend == "CPU" and facts.place.weights == "unknown")

@@ -9,6 +9,7 @@ Known false positives: containers that show fewer processors than they may use.
 
 from __future__ import annotations
 
+from loganalyze.findings import signs
 from loganalyze.findings.answers import clear, eval_line, finding
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured.placement import line_of
@@ -31,7 +32,7 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
     if ratio < limits.threads_over:
         return clear(CAUSE, f"{threads} threads on {total} processors", value=ratio, unit="times",
                      threshold=limits.threads_over)  # fmt: skip
-    computes = facts.place.weights in ("host", "split") or bool(facts.place.by_choice)
+    computes = signs.on_processors(facts) or bool(facts.place.by_choice)
     ms = facts.timing.writing.ms
     line = line_of(facts.run, "n_threads", "system_info")
     return finding(

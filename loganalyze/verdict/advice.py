@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loganalyze.findings import contention, record, signs
+from loganalyze.findings import record, signs
 from loganalyze.findings.answers import gib
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.measured import command
@@ -151,7 +151,7 @@ def _kv_host(facts: Facts, main: Finding, limits: Thresholds) -> str:
 
 
 def _contention(facts: Facts, main: Finding, limits: Thresholds) -> str:
-    if contention.on_processors(facts) and facts.host is not None and facts.host.running is not None:
+    if signs.on_processors(facts) and facts.host is not None and facts.host.running is not None:
         return "Stop what else uses the processors while it answers; top -o %CPU names it."
     return f"Stop what else uses the card while it answers; this names it: {record.NVIDIA_APPS}"
 
