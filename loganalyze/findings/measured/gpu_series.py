@@ -190,7 +190,10 @@ def _activity(card: Card, rows: pl.DataFrame, window: str) -> None:
 
 
 _HELD = ("throttle_thermal", "throttle_hw", "thermal_violation")
-_BUSY = ("gpu_util_pct", "throttle_power", "sm_mhz", "sm_max_mhz", "power_w", "power_limit_w")
+_BUSY = ("gpu_util_pct", "throttle_power", "throttle_mask", "sm_mhz", "sm_max_mhz", "power_w", "power_limit_w")
+# Bits of NVML's clocks event reasons: hardware slowdown, software and hardware thermal slowdown, power brake; power cap.
+HELD_BITS = 0x08 | 0x20 | 0x40 | 0x80
+CAPPED_BIT = 0x04
 
 
 def _throttle(card: Card, rows: pl.DataFrame) -> None:
@@ -200,12 +203,16 @@ def _throttle(card: Card, rows: pl.DataFrame) -> None:
     busy = busy.filter(pl.col("gpu_util_pct") >= 50) if "gpu_util_pct" in rows.columns else busy
     if busy.height == 0:
         return
-    held = [c for c in _HELD if c in busy.columns]
+    held = [pl.col(c).fill_null(0) > 0 for c in _HELD if c in busy.columns]
+    capped = [pl.col("throttle_power").fill_null(0) > 0] if "throttle_power" in busy.columns else []
+    if "throttle_mask" in busy.columns:
+        mask = pl.col("throttle_mask").fill_null(0).cast(pl.Int64)
+        held.append((mask & HELD_BITS) > 0)
+        capped.append((mask & CAPPED_BIT) > 0)
     if held and card.throttled_share is None:
-        any_held = pl.any_horizontal([pl.col(c).fill_null(0) > 0 for c in held])
-        card.throttled_share = float(busy.select(any_held.mean())[0, 0])
-    if "throttle_power" in busy.columns and card.power_capped_share is None:
-        card.power_capped_share = float((busy["throttle_power"].fill_null(0) > 0).mean() or 0.0)  # type: ignore[arg-type]
+        card.throttled_share = float(busy.select(pl.any_horizontal(held).mean())[0, 0])
+    if capped and card.power_capped_share is None:
+        card.power_capped_share = float(busy.select(pl.any_horizontal(capped).mean())[0, 0])
     if card.clock_ratio is None and "sm_mhz" in busy.columns:
         top = _max(busy, "sm_max_mhz") or _max(rows, "sm_mhz")
         low = _quantile(busy, "sm_mhz", 0.5)
