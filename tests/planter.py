@@ -50,6 +50,9 @@ MACHINES = (
     Machine("NVIDIA H200", 143771, "CUDA", "Llama-3-70B-Q4_K_M.gguf", 80, 40543),
     Machine("AMD Radeon RX 7900 XTX", 24560, "ROCm", "Qwen2.5-32B-Q4_K_M.gguf", 64, 18926),
     Machine("AMD Radeon RX 9070 XT", 16304, "Vulkan", "Mistral-7B-Q4_K_M.gguf", 32, 4170),
+    Machine("NVIDIA L4", 23034, "CUDA", "Qwen2.5-14B-Q4_K_M.gguf", 48, 8571),
+    Machine("NVIDIA A100-SXM4-80GB", 81152, "CUDA", "Llama-3-70B-Q4_K_M.gguf", 80, 40543),
+    Machine("Intel(R) Arc(TM) B580 Graphics", 11605, "SYCL", "Llama-3-8B-Q4_K_M.gguf", 32, 4692),
 )
 
 
@@ -233,6 +236,8 @@ PLANTS: tuple[Plant, ...] = (
                                       memory=[Buffer("CPU_Mapped", "model", m.machine.size_mib, LOG, 5)])),
     Plant("contention", lambda m: Shape(requests=_windows(m, [1.0, 1.0, 0.2, 0.15, 0.15, 0.16, 0.15]))),
     Plant("throttled", lambda m: Shape(tg=0.35, gpu_columns={"throttle_thermal": 1.0, "temp_c": 90.0}), _has("gpu")),
+    Plant("throttled", lambda m: Shape(tg=0.35, gpu_columns={"throttle_mask": 0x20}), _has("gpu")),
+    Plant("throttled", lambda m: Shape(tg=0.25, gpu_columns={"throttle_mask": 0x04}), _has("gpu")),
     Plant("too_many_threads", lambda m: Shape(tg=0.2, pp=0.05, cores=14.0, grown=False, util=0.0, flags={"device": "none"},
                                               setup={"n_threads": 64, "layers_on_gpu": None, "layers_total": None},
                                               memory=[Buffer("CPU_Mapped", "model", m.machine.size_mib, LOG, 5)])),
@@ -254,6 +259,7 @@ HEALTHY: tuple[Callable[[Mix], Shape], ...] = (
     lambda m: Shape(full_card=True, base_mib=m.machine.total_mib * 0.2),
     lambda m: Shape(boot={"swap_in_kib_s": 500_000.0, "swap_out_kib_s": 90_000.0, "block_in_kib_s": 900_000.0}),
     lambda m: Shape(prompt=1, out=400),
+    lambda m: Shape(gpu_columns={"throttle_mask": 0x04}),
     lambda m: Shape(requests=[request(i, prompt=300, pp=900.0, out=100, tg=m.machine.rates()[1], start=2.0 + 9 * i)
                               for i in range(6)]),
 )  # fmt: skip

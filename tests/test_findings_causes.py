@@ -204,6 +204,10 @@ CASES = [
     Case("contention", lambda: on_processors(8, 99.0), lambda: on_processors(8, 99.0, threads=8)),
     Case("throttled", lambda: with_gpu(run([request(tg=35.0)]), throttle_thermal=1.0, temp_c=88.0),
          lambda: with_gpu(run(), throttle_power=1.0, temp_c=70.0)),
+    Case("throttled", lambda: with_gpu(run([request(tg=35.0)]), throttle_mask=0x40),
+         lambda: with_gpu(run([request(tg=35.0)]), throttle_mask=0x01)),
+    Case("throttled", lambda: with_gpu(run([request(tg=35.0)]), throttle_power=1.0),
+         lambda: with_gpu(dropped([110.0, 109.0, 30.0, 20.0, 21.0, 20.0]), throttle_power=1.0)),
     Case("too_many_threads", lambda: split_threads(64), lambda: split_threads(8)),
     Case("sampling_overhead", lambda: run([request(tg=60.0, sampling_ms=3000.0)]),
          lambda: run([request(tg=105.0, sampling_ms=30.0)])),
@@ -334,3 +338,21 @@ def test_two_cards_at_half_load_are_one_busy_card() -> None:
     facts = measure(made, LIMITS)
     assert facts.gpu is not None
     assert facts.gpu.total("util_pct") == pytest.approx(98.0)
+
+
+def test_free_memory_tells_twins_apart_where_no_total_is_printed() -> None:
+    expected = []
+    for free in (7_600.0, 11_400.0):
+        made = run(setup_model_bytes=4_920_000_000)
+        made.devices = [Device("NVIDIA GeForce RTX 3060", "CUDA0", 0, "CUDA", None, free)]
+        expected.append(measure(made, LIMITS).decode_expected or 0.0)
+    assert expected[1] > 1.3 * expected[0] > 0
+
+
+def test_cache_buffers_tell_what_a_token_of_context_costs() -> None:
+    # A quarter of what eight KV heads a layer take: windowed layers and a quantised cache.
+    plain, small = (run([request(prompt=16_000, out=200)], setup_n_ctx=16_384) for _ in range(2))
+    for made, mib in ((plain, 2048.0), (small, 512.0)):
+        made.memory = [b for b in made.memory if b.kind != "kv"] + [Buffer("CUDA0", "kv", mib, "run.log", 9)]
+    rates = [measure(made, LIMITS).decode_expected or 0.0 for made in (plain, small)]
+    assert rates[1] > 1.1 * rates[0] > 0

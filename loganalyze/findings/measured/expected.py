@@ -111,7 +111,8 @@ def _cards(run: Run, gpu: GpuFacts | None) -> tuple[Gpu, ...]:
 
 def _recognised(devices: list[Device]) -> tuple[Gpu, ...]:
     """Cards of the table, () as soon as one is unknown: a series of cards is as slow as its slowest."""
-    found = [recognise(d.name, d.total_mib) for d in devices]
+    # The loader prints free memory only; it tells twins apart as well while nothing else fills the card.
+    found = [recognise(d.name, d.total_mib or d.free_mib) for d in devices]
     return tuple(g for g in found if g is not None) if all(found) else ()
 
 
@@ -126,7 +127,11 @@ def _backend(run: Run, cards: tuple[Gpu, ...]) -> str:
 
 def _kv_gb(run: Run, timing: Timing, layers: int) -> float:
     setup = run.setup
-    per_token = kv_bytes_per_token(setup.n_layer, setup.n_embd_k_gqa, setup.n_embd_v_gqa, setup.type_k, setup.type_v)
+    per_token = _kv_of_buffers(run)
+    if per_token is None:
+        per_token = kv_bytes_per_token(
+            setup.n_layer, setup.n_embd_k_gqa, setup.n_embd_v_gqa, setup.type_k, setup.type_v
+        )
     request = timing.slow_write
     if request is None:
         return 0.0
@@ -134,6 +139,12 @@ def _kv_gb(run: Run, timing: Timing, layers: int) -> float:
         per_token = KV_PER_LAYER * layers
     context = (request.prompt_tokens or 0) + (request.cached_tokens or 0) + (request.output_tokens or 0) / 2
     return per_token * context / 1e9
+
+
+def _kv_of_buffers(run: Run) -> float | None:
+    """Bytes of cache a token of context takes, from the buffers: they know windowed layers and quantised caches."""
+    mib = sum(b.mib for b in run.memory if b.kind == "kv" and b.detail != "recurrent state")
+    return mib * 2**20 / run.setup.n_ctx if mib and run.setup.n_ctx else None
 
 
 def _link(run: Run) -> float | None:
