@@ -130,6 +130,7 @@ class Devices:
     def on_system_info(self, fields: Fields, line: Line) -> None:
         self.loads.is_llama()
         setup = self.state.run.setup
+        self.state.run.fact_lines["n_threads"] = line.number
         setup.n_threads = fields["n_threads"]
         setup.n_threads_total = fields["n_threads_total"]
         self._built_for(fields.get("features", ""))

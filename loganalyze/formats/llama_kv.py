@@ -135,6 +135,8 @@ class Pairs:
         setup = self.state.run.setup
         setup.n_threads = pairs.get("n_threads", setup.n_threads)
         setup.n_threads_total = pairs.get("total_threads", setup.n_threads_total)
+        if "n_threads" in pairs:
+            self.state.run.fact_lines["n_threads"] = line.number
 
     def slots(self, f: Fields, line: Line) -> None:
         pairs = self._read(f, line)
