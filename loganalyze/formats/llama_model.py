@@ -203,8 +203,13 @@ class Model:
         self.loads.backend(fields["backend"])
 
     def on_layer_device(self, fields: Fields, line: Line) -> None:
-        layers = self.loads.target.facts.get("layers_by_device", {})
-        self.loads.fact("layers_by_device", {**layers, fields["device"]: layers.get(fields["device"], 0) + 1}, line)
+        target, device = self.loads.target, fields["device"]
+        layers = target.facts.get("layers_by_device")
+        if layers is None:
+            self.loads.fact("layers_by_device", {device: 1}, line, target)
+        else:
+            layers[device] = layers.get(device, 0) + 1
+            target.fact_lines["layers_by_device"] = line.number
 
     def on_tensor_override(self, fields: Fields, line: Line) -> None:
         pattern = ".".join("*" if part.isdigit() else part for part in fields["key"].split("."))

@@ -110,13 +110,13 @@ class _Reader:
         rule, state, before = match.rule, self.state, match.before
         entry = self._table.get(rule)
         if entry is None:
-            entry = self._table[rule] = [0, *self._handlers_of(rule.full)]
+            entry = self._table[rule] = [0, self._handlers_of(rule.full)]
         entry[0] += 1
         state.at(line)
         if before:
             self._glued(before, line)
         state.before = before
-        for handler in entry[1:]:
+        for handler in entry[1]:
             try:
                 handler(match.fields, line)
             except _BAD_FIGURES:
