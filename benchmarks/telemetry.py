@@ -18,10 +18,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
-START = datetime(2024, 5, 1, 12, 34, 56, tzinfo=UTC)
+START = int(datetime(2024, 5, 1, 12, 34, 56, tzinfo=UTC).timestamp())
+# Distinct rows, a prime so that no pattern of headers repeats with them.
+POOL = 4093
 KINDS = ("smi", "dmon", "vmstat")
 NAMES = {"smi": "nvidia-smi CSV", "dmon": "dmon", "vmstat": "vmstat"}
 RATIO_GOAL, PEAK_GOAL_MB = 3.0, 300.0
@@ -33,56 +36,95 @@ DMON_HEADER = (
     "#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk     fb   bar1 \n"
     "#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %      %      %      %      %    MHz    MHz     MB     MB "
 )
+ZEROS = "      0" * 4
 VMSTAT_HEADER = (
     "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
     " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC"
 )
 
 
-def values(rows: int) -> Iterator[tuple[datetime, int, int, int, float, int, int]]:
-    """Stamp, memory, two loads, watts, clock, temperature."""
+def values() -> list[tuple[int, int, int, float, int, int]]:
+    """Memory, two loads, watts, clock, temperature of ``POOL`` rows, which repeat."""
     dice = random.Random(1)
+    return [
+        (
+            dice.randrange(24000), dice.randrange(101), dice.randrange(101), dice.uniform(20, 450),
+            dice.choice((210, 2505, 2520)), dice.randrange(30, 80),
+        )
+        for _ in range(POOL)
+    ]  # fmt: skip
+
+
+def stamps(rows: int) -> Iterator[tuple[int, int, str, str]]:
+    """Epoch second and milliseconds, date (``2024/05/01``) and time of day of rows 1.003 s apart."""
+    day, date = -1, ""
     for i in range(rows):
-        when = START + timedelta(milliseconds=1003 * i)
-        used, busy, memory = dice.randrange(24000), dice.randrange(101), dice.randrange(101)
-        yield when, used, busy, memory, dice.uniform(20, 450), dice.choice((210, 2505, 2520)), dice.randrange(30, 80)
+        second, ms = divmod(1003 * i, 1000)
+        second += START
+        if second // 86400 != day:
+            day = second // 86400
+            date = f"{datetime.fromtimestamp(second, UTC):%Y/%m/%d}"
+        minutes, s = divmod(second % 86400, 60)
+        h, m = divmod(minutes, 60)
+        yield second, ms, date, f"{h:02d}:{m:02d}:{s:02d}"
 
 
-def generate(folder: Path, rows: int) -> None:
-    """Write ``plain_*.csv`` and the captures of ``rows`` rows."""
-    names = [n for kind in KINDS for n in (f"plain_{kind}", kind)]
-    files = {n: (folder / f"{n}.csv").open("w", encoding="ascii", newline="\n") for n in names}
-    files["smi"].write(SMI_HEADER + "\n")
-    files["plain_smi"].write("t,index,used,total,busy,memory,watts,clock,temp,pstate\n")
-    files["plain_dmon"].write("t,index,w,c,m,sm,mem,enc,dec,jpg,ofa,mclk,pclk,fb,bar1\n")
-    files["plain_vmstat"].write("r,b,swpd,free,buff,cache,si,so,bi,bo,in,cs,us,sy,id,wa,st,t\n")
-    for i, (when, used, busy, memory, watts, clock, temp) in enumerate(values(rows)):
-        epoch, ms = int(when.timestamp()), when.microsecond // 1000
-        files["smi"].write(
-            f"{when:%Y/%m/%d %H:%M:%S}.{ms:03d}, 0, NVIDIA GeForce RTX 4090, {used} MiB, 24564 MiB, {busy} %, {memory} %, "
-            f"{watts:.2f} W, {clock} MHz, {temp}, P2\n"
+def generate(folder: Path, rows: int, kind: str) -> None:
+    """Write ``plain_KIND.csv`` and the capture of ``rows`` rows."""
+    made = {"smi": smi, "dmon": dmon, "vmstat": vmstat}[kind](rows)
+    with (
+        (folder / f"plain_{kind}.csv").open("w", newline="\n") as plain,
+        (folder / f"{kind}.csv").open("w", newline="\n") as capture,
+    ):
+        while part := list(islice(made, 20_000)):
+            plain.write("".join(row for row, _ in part))
+            capture.write("".join(row for _, row in part))
+
+
+def smi(rows: int) -> Iterator[tuple[str, str]]:
+    """Rows of the plain CSV and of nvidia-smi's."""
+    yield "t,index,used,total,busy,memory,watts,clock,temp,pstate\n", SMI_HEADER + "\n"
+    tails = [
+        (
+            f",0,{used},24564,{busy},{memory},{watts:.2f},{clock},{temp},2\n",
+            f", 0, NVIDIA GeForce RTX 4090, {used} MiB, 24564 MiB, {busy} %, {memory} %, {watts:.2f} W, {clock} MHz, {temp}, P2\n",
         )
-        files["plain_smi"].write(f"{epoch}{ms:03d},0,{used},24564,{busy},{memory},{watts:.2f},{clock},{temp},2\n")
-        if i % 40 == 0:
-            files["dmon"].write(DMON_HEADER + "\n")
-        files["dmon"].write(
-            f" {when:%Y%m%d}   {when:%H:%M:%S}  {0:5d}{watts:7.0f}{temp:7d}      -{busy:7d}{memory:7d}      0      0      0      0"
-            f"  10501{clock:7d}{used:7d}     31 \n"
+        for used, busy, memory, watts, clock, temp in values()
+    ]
+    for i, (second, ms, date, clock) in enumerate(stamps(rows)):
+        plain, tail = tails[i % POOL]
+        yield f"{second}{ms:03d}{plain}", f"{date} {clock}.{ms:03d}{tail}"
+
+
+def dmon(rows: int) -> Iterator[tuple[str, str]]:
+    """Rows of the plain CSV and of ``nvidia-smi dmon``."""
+    yield "t,index,w,c,m,sm,mem,enc,dec,jpg,ofa,mclk,pclk,fb,bar1\n", ""
+    tails = [
+        (
+            f",0,{watts:.0f},{temp},0,{busy},{memory},0,0,0,0,10501,{clock},{used},31\n",
+            f"  {0:5d}{watts:7.0f}{temp:7d}      -{busy:7d}{memory:7d}{ZEROS}  10501{clock:7d}{used:7d}     31 \n",
         )
-        files["plain_dmon"].write(f"{epoch},0,{watts:.0f},{temp},0,{busy},{memory},0,0,0,0,10501,{clock},{used},31\n")
-        if i % 21 == 0:
-            files["vmstat"].write(VMSTAT_HEADER + "\n")
+        for used, busy, memory, watts, clock, temp in values()
+    ]
+    for i, (second, _, date, clock) in enumerate(stamps(rows)):
+        plain, tail = tails[i % POOL]
+        head = DMON_HEADER + "\n" if i % 40 == 0 else ""
+        yield f"{second}{plain}", f"{head} {date.replace('/', '')}   {clock}{tail}"
+
+
+def vmstat(rows: int) -> Iterator[tuple[str, str]]:
+    """Rows of the plain CSV and of ``vmstat -t``."""
+    yield "r,b,swpd,free,buff,cache,si,so,bi,bo,in,cs,us,sy,id,wa,st,t\n", ""
+    heads = []
+    for used, busy, memory, *_ in values():
         # Kernels count memory in pages of 4 KiB.
         row = (3, 0, 4 * used, 20492496 - 4 * used, 32312, 3692984, busy, memory, 1446, 3510, 341, 490, 57, 7, 35, 0, 1)
-        files["vmstat"].write(
-            "{:2d} {:2d} {:6d} {:6d} {:6d} {:6d} {:4d} {:4d} {:5d} {:5d} {:4d} {:4d} {:2d} {:2d} {:2d} {:2d} {:2d}".format(
-                *row
-            )
-            + f" {when:%Y-%m-%d %H:%M:%S}\n"
-        )
-        files["plain_vmstat"].write(",".join(map(str, row)) + f",{epoch}\n")
-    for file in files.values():
-        file.close()
+        widths = (2, 2, 6, 6, 6, 6, 4, 4, 5, 5, 4, 4, 2, 2, 2, 2, 2)
+        heads.append((",".join(map(str, row)), " ".join(f"{v:{w}d}" for v, w in zip(row, widths, strict=True))))
+    for i, (second, _, date, clock) in enumerate(stamps(rows)):
+        plain, head = heads[i % POOL]
+        names = VMSTAT_HEADER + "\n" if i % 21 == 0 else ""
+        yield f"{plain},{second}\n", f"{names}{head} {date.replace('/', '-')} {clock}\n"
 
 
 def read(path: Path) -> int:
@@ -169,9 +211,14 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or Path(name)
-        if not (folder / "vmstat.csv").exists():
-            generate(folder, options.rows)
-        found = {n: measure((folder / f"plain_{n}.csv", folder / f"{n}.csv"), options.rounds) for n in options.only}
+        found: dict[str, dict[str, float]] = {}
+        for kind in options.only:
+            if not (folder / f"{kind}.csv").exists():
+                generate(folder, options.rows, kind)
+            found[kind] = measure((folder / f"plain_{kind}.csv", folder / f"{kind}.csv"), options.rounds)
+            if options.folder is None:
+                for name in (f"plain_{kind}.csv", f"{kind}.csv"):
+                    (folder / name).unlink()
     if options.json:
         print(json.dumps([row for n, got in found.items() for row in as_rows(n, got)], indent=1))
         return
