@@ -546,3 +546,41 @@ def test_the_default_of_a_benchmark_asks_for_no_card(layers: int, cause: str, tm
         {**told, "n_prompt": 0, "n_gen": 128, "avg_ns": 32_000_000_000, "avg_ts": 4.0},
     ]
     assert verdict(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))[1] == cause
+
+
+def test_a_buffer_above_what_metal_allows_is_memory(tmp_path: Path) -> None:
+    text = (
+        "libc++abi: terminating due to uncaught exception of type std::runtime_error: Attempting to allocate 23622320128 "
+        "bytes which is greater than the maximum allowed buffer size of 14315000000 bytes.\n"
+    )
+    assert verdict(tmp_path, text)[:2] == ("swapping", "device_oom")
+    other = "libc++abi: terminating due to uncaught exception of type std::runtime_error: no such file\n"
+    assert verdict(tmp_path, other)[:2] == ("inconclusive", "failed_for_another_reason")
+
+
+def test_a_loaded_card_is_not_held_by_another_process(tmp_path: Path) -> None:
+    log = (
+        "NAME         ID              SIZE     PROCESSOR          CONTEXT    UNTIL\n"
+        "qwen3:32b    0123456789ab    26 GB    38%/62% CPU/GPU    8192       4 minutes from now\n"
+        "prompt eval count:    14 token(s)\nprompt eval duration: 1.2s\nprompt eval rate:     11.67 tokens/s\n"
+        "eval count:           380 token(s)\neval duration:        1m20s\neval rate:            4.75 tokens/s\n"
+    )
+    (tmp_path / "ollama.txt").write_text(log, encoding="utf-8")
+    rows = "NVIDIA GeForce RTX 4060 Ti, 15620 MiB, 16380 MiB, 12 %\n" * 5
+    (tmp_path / "smi.csv").write_text(
+        "name, memory.used [MiB], memory.total [MiB], utilization.gpu [%]\n" + rows, encoding="utf-8"
+    )
+    (run,) = classify([tmp_path / "ollama.txt", tmp_path / "smi.csv"]).runs
+    assert run.judgement is not None
+    assert run.judgement.cause == "partial_offload"
+    assert "another process" not in run.judgement.summary
+    assert "num_ctx" in (run.judgement.next_step or "")
+
+
+def test_reading_at_the_rate_of_unified_memory_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    text = (
+        "mlx_lm.generate --model some/Llama-3.1-8B-Instruct-4bit\n==========\nPrompt: 30210 tokens, 251.300 tokens-per-sec\n"
+        "Generation: 900 tokens, 22.410 tokens-per-sec\nPeak memory: 13.100 GB\n"
+    )
+    assert verdict(tmp_path, text)[:2] == ("slow reading", "long_prompt")
+    assert advice(tmp_path, text).startswith("Shorten the prompt")

@@ -96,6 +96,12 @@ def foreign_mib(facts: Facts, limits: Thresholds) -> float | None:
     card = facts.gpu.fullest if facts.gpu else None
     if card is None or card.base_mib is None or not card.total_mib:
         return None
+    from loganalyze.findings.measured.gpu_series import GROWN_MIB
+
+    loaded = facts.place.weights in ("device", "split") and not facts.failed
+    if loaded and (card.grown_mib or 0.0) <= GROWN_MIB:
+        # The capture began with the model loaded: what it shows is the run's own memory, too.
+        return None
     return card.base_mib if card.base_mib >= limits.vram_foreign_share * card.total_mib else None
 
 

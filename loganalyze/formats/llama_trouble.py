@@ -25,6 +25,7 @@ OUT_OF_MEMORY = (
     "OutOfDeviceMemory",
     "bad_alloc",
     "Insufficient Memory",
+    "maximum allowed buffer size",
 )
 HOST_MEMORY = ("OutOfHostMemory", "bad_alloc", "Cannot allocate memory")
 # Tensors whose place never mattered: one row is read per token.
@@ -69,7 +70,9 @@ class Trouble:
         self.failures.retry(line)
 
     def on_thrown(self, fields: Fields, line: Line) -> None:
-        self._error_or_alloc(line, fields["thrown_type"].strip("'"), None)
+        text = fields.get("thrown_text", "")
+        metal = "maximum allowed buffer size" in text
+        self._error_or_alloc(line, text if metal else fields["thrown_type"].strip("'"), "Metal" if metal else None)
 
     def on_thrown_what(self, fields: Fields, line: Line) -> None:
         self._error_or_alloc(line, fields["what"].strip(), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loganalyze.findings import record
+from loganalyze.findings import reading_signs, record
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Finding
@@ -29,8 +29,9 @@ def long_prompt(facts: Facts, main: Finding, limits: Thresholds) -> str:
     rate = facts.timing.reading.tps
     if rate is not None and rate < limits.writing_steady_tps and facts.reading_expected is None:
         return f"Find out first why it reads so slowly: {record.memory(facts)} beside {record.load(facts)}"
-    ratio = facts.timing.ratio
-    if facts.reading_expected is None and facts.place.weights == "unknown" and ratio and ratio < limits.ratio_card:
+    ratio, place = facts.timing.ratio, facts.place
+    middling = ratio is not None and ratio < limits.ratio_card and reading_signs.rate_normal(facts, limits) is not True
+    if facts.reading_expected is None and place.weights == "unknown" and not place.unified and middling:
         # Between a processor's ratio and a card's: whether the prompt is long or read in the wrong place is not known.
         return f"Find out where prompts are computed ({record.load(facts)}); else {SHORTER}"
     return SHORTER.capitalize()

@@ -75,8 +75,8 @@ RULES: tuple[object, ...] = (
     ),
     (
         'thrown',
-        (('|', (b'terminate called after throwing an instance of', ('thrown_type', 7)), (8, ('|', (b'terminating due to uncaught exception of type',), (b'terminating with uncaught exception of type',)), ('thrown_type__2', 7), ('?', 4))),),
-        (('thrown_type', 'thrown_type', 'str'), ('thrown_type', 'thrown_type__2', 'str')),
+        (('|', (b'terminate called after throwing an instance of', ('thrown_type', 7)), (8, ('|', (b'terminating due to uncaught exception of type',), (b'terminating with uncaught exception of type',)), ('thrown_type__2', 7), ('?', ('thrown_text', 9)))),),
+        (('thrown_type', 'thrown_type', 'str'), ('thrown_type', 'thrown_type__2', 'str'), ('thrown_text', 'thrown_text', 'str')),
         (b'terminate called after throwing', b'terminating due to uncaught exception', b'terminating with uncaught exception'),
         False,
         (),
@@ -85,7 +85,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'thrown_what',
-        (b'what():', ('what', 9)),
+        (b'what():', ('what', 10)),
         (('what', 'what', 'str'),),
         (b'what(): ',),
         False,
@@ -105,7 +105,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'cuda_error_old',
-        (b'CUDA error', ('error_code', 2), b'at', ('where', 10), b':', ('reason', 4)),
+        (b'CUDA error', ('error_code', 2), b'at', ('where', 11), b':', ('reason', 4)),
         (('error_code', 'error_code', 'int'), ('where', 'where', 'str'), ('reason', 'reason', 'str')),
         (b'CUDA error',),
         False,
@@ -115,7 +115,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'cuda_error',
-        (('gpu_kind', 11), b'error:', ('reason', 4)),
+        (('gpu_kind', 12), b'error:', ('reason', 4)),
         (('gpu_kind', 'gpu_kind', 'str'), ('reason', 'reason', 'str')),
         (b'CUDA error: ', b'ROCm error', b'MUSA error'),
         False,
@@ -135,7 +135,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'cuda_abort',
-        (('?', b'GGML_ASSERT:'), ('where', 10), b':', ('|', (b'CUDA error',), (b'ROCm error',), (b'MUSA error',), (b'!"CUDA error"',))),
+        (('?', b'GGML_ASSERT:'), ('where', 11), b':', ('|', (b'CUDA error',), (b'ROCm error',), (b'MUSA error',), (b'!"CUDA error"',))),
         (('where', 'where', 'str'),),
         (b': CUDA error', b': ROCm error', b': !"CUDA error'),
         False,
@@ -145,7 +145,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'assert',
-        (('|', (('where', 10), b':', b'GGML_ASSERT(', 4), (b'GGML_ASSERT:', ('where__2', 10), b':', ('assertion', 12))),),
+        (('|', (('where', 11), b':', b'GGML_ASSERT(', 4), (b'GGML_ASSERT:', ('where__2', 11), b':', ('assertion', 13))),),
         (('where', 'where', 'str'), ('where', 'where__2', 'str'), ('assertion', 'assertion', 'str')),
         (b'GGML_ASSERT',),
         False,
@@ -155,7 +155,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'no_device',
-        (0, ('|', (b'failed to initialize', ('device', 13), b':', ('reason', 4)), (b'No devices found.',), (b'no Metal devices found',))),
+        (0, ('|', (b'failed to initialize', ('device', 14), b':', ('reason', 4)), (b'No devices found.',), (b'no Metal devices found',))),
         (('device', 'device', 'str'), ('reason', 'reason', 'str')),
         (b'failed to initialize CUDA: ', b'failed to initialize ROCm: ', b'ggml_vulkan: No devices found', b'no Metal devices found'),
         False,
@@ -165,7 +165,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'vulkan_alloc',
-        (b'ggml_vulkan:', ('vulkan_memory', 14), b'allocation of size', ('n_bytes', 2), b'failed.'),
+        (b'ggml_vulkan:', ('vulkan_memory', 15), b'allocation of size', ('n_bytes', 2), b'failed.'),
         (('vulkan_memory', 'vulkan_memory', 'str'), ('n_bytes', 'n_bytes', 'int')),
         (b'allocation of size',),
         False,
@@ -175,7 +175,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'vulkan_error',
-        (0, ('?', ('limit', 15), b':'), ('vk_error', 16)),
+        (0, ('?', ('limit', 16), b':'), ('vk_error', 17)),
         (('limit', 'limit', 'str'), ('vk_error', 'vk_error', 'str')),
         (b': Error',),
         False,
@@ -195,7 +195,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'metal_alloc',
-        (0, b'failed to allocate', ('?', 17), b'buffer, size', b'=', ('mib', 1), 6),
+        (0, b'failed to allocate', ('?', 18), b'buffer, size', b'=', ('mib', 1), 6),
         (('mib', 'mib', 'float'),),
         (b'failed to allocate',),
         False,
@@ -235,7 +235,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'metal_error',
-        (0, ('metal_reason', 18), b'(', ('metal_code', 19), b')'),
+        (0, ('metal_reason', 19), b'(', ('metal_code', 20), b')'),
         (('metal_reason', 'metal_reason', 'str'), ('metal_code', 'metal_code', 'str')),
         (b'kIOGPUCommandBuffer',),
         False,
@@ -245,7 +245,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'sycl_alloc',
-        (0, b"can't allocate", ('n_bytes', 2), b'Bytes of memory on', ('sycl_where', 20)),
+        (0, b"can't allocate", ('n_bytes', 2), b'Bytes of memory on', ('sycl_where', 21)),
         (('n_bytes', 'n_bytes', 'int'), ('sycl_where', 'sycl_where', 'str')),
         (b'Bytes of memory on',),
         False,
@@ -295,7 +295,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'mmap_missing',
-        (0, b'mmap is not available, so tensor', ('key', 21), b'(size', b'=', ('mib', 1), b'MiB) is loaded into RAM in full'),
+        (0, b'mmap is not available, so tensor', ('key', 22), b'(size', b'=', ('mib', 1), b'MiB) is loaded into RAM in full'),
         (('key', 'key', 'str'), ('mib', 'mib', 'float')),
         (b'mmap is not available, so tensor',),
         False,
@@ -315,7 +315,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'madvise',
-        (b'warning:', ('madvise_text', 22)),
+        (b'warning:', ('madvise_text', 23)),
         (('madvise_text', 'madvise_text', 'str'),),
         (b'madvise(.., ', b'PrefetchVirtualMemory '),
         False,
@@ -325,7 +325,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'load_error',
-        (('?', 0), b'error loading model', ('?', ('what_part', 23)), b':', ('|', (b'unable to allocate', ('buffer_device', 5), b'buffer'), (b'mmap failed:', ('mmap_reason', 4)), (b'failed to allocate buffer',), (('load_reason', 24),))),
+        (('?', 0), b'error loading model', ('?', ('what_part', 24)), b':', ('|', (b'unable to allocate', ('buffer_device', 5), b'buffer'), (b'mmap failed:', ('mmap_reason', 4)), (b'failed to allocate buffer',), (('load_reason', 25),))),
         (('what_part', 'what_part', 'str'), ('buffer_device', 'buffer_device', 'str'), ('mmap_reason', 'mmap_reason', 'str'), ('load_reason', 'load_reason', 'str')),
         (b'error loading model',),
         False,
@@ -335,7 +335,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'load_failed',
-        (0, ('|', (b'failed to load model', ('?', 25), ('?', 17)), (b'failed to create context with model', ('?', 25), ('?', 17)), (b'Failed to load model from file:', 4), (b'Failed to create llama_context', ('?', 4)))),
+        (0, ('|', (b'failed to load model', ('?', 26), ('?', 18)), (b'failed to create context with model', ('?', 26), ('?', 18)), (b'Failed to load model from file:', 4), (b'Failed to create llama_context', ('?', 4)))),
         (),
         (b'failed to ', b'Failed to load model from file: ', b'Failed to create llama_context'),
         False,
@@ -365,7 +365,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'context_failed',
-        (0, ('|', (b'failed to initialize the context:', ('|', (('kv_stage', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage', 26),), (('context_reason', 27),))), (('kv_stage__2', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage__2', 26),))),
+        (0, ('|', (b'failed to initialize the context:', ('|', (('kv_stage', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage', 27),), (('context_reason', 28),))), (('kv_stage__2', ('|', (b'failed to allocate buffer for kv cache',), (b'llama_kv_cache_init() failed for self-attention cache',))),), (('compute_stage__2', 27),))),
         (('kv_stage', 'kv_stage', 'str'), ('compute_stage', 'compute_stage', 'str'), ('context_reason', 'context_reason', 'str'), ('kv_stage', 'kv_stage__2', 'str'), ('compute_stage', 'compute_stage__2', 'str')),
         (b'failed to initialize the context', b'failed for self-attention cache', b': failed to allocate compute ', b': failed to allocate buffer for kv cache'),
         False,
@@ -405,7 +405,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'other_buffer',
-        (0, b'tensor', ('quoted', 17), b'(', 28, b')', b'(and', ('n_others', 2), b'others) cannot be used with preferred buffer type', ('wanted', 13), b',', b'using', ('used', 13), b'instead'),
+        (0, b'tensor', ('quoted', 18), b'(', 29, b')', b'(and', ('n_others', 2), b'others) cannot be used with preferred buffer type', ('wanted', 14), b',', b'using', ('used', 14), b'instead'),
         (('quoted', 'quoted', 'str'), ('n_others', 'n_others', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         (b'others) cannot be used with preferred buffer type',),
         False,
@@ -415,7 +415,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'flash_off',
-        (0, ('|', (29,), (b'Flash Attention was auto, set to disabled',), (b'Flash Attention disabled',), (b'Flash Attention not supported, set to disabled',))),
+        (0, ('|', (30,), (b'Flash Attention was auto, set to disabled',), (b'Flash Attention disabled',), (b'Flash Attention not supported, set to disabled',))),
         (),
         (b'Flash Attention', b'- forcing off'),
         False,
@@ -425,7 +425,7 @@ RULES: tuple[object, ...] = (
     ),
     (
         'flash_elsewhere',
-        (0, b'layer', ('index', 2), b'is assigned to device', ('wanted', 13), ('|', (b'but the Flash Attention tensor is assigned to device',), (b'but Flash Attention is assigned to device',)), ('used', 13), b'(', 4),
+        (0, b'layer', ('index', 2), b'is assigned to device', ('wanted', 14), ('|', (b'but the Flash Attention tensor is assigned to device',), (b'but Flash Attention is assigned to device',)), ('used', 14), b'(', 4),
         (('index', 'index', 'int'), ('wanted', 'wanted', 'str'), ('used', 'used', 'str')),
         (b'the Flash Attention tensor', b'but Flash Attention is assigned'),
         False,
@@ -464,6 +464,7 @@ TERMINALS: tuple[str, ...] = (
     '(?>Mi?B\\b)',
     "(?>'[^']*'|[\\w:]*\\w)",
     '(?>[\\w+]+:)',
+    '(?>[^\\s][^\\n]*)',
     '(?>(?!vk::[A-Z]|error loading model)[^\\s].*)',
     '(?>[^\\s].*?:\\d+(?=: ))',
     '(?>(?:CUDA|ROCm|MUSA)\\b)',
