@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 from dataclasses import fields
 from pathlib import Path
@@ -245,6 +246,15 @@ def test_judge_never_raises_and_stays_within_the_contract(made: Run) -> None:
     for half in (judged.reading, judged.writing):
         assert half.share is None or 0 <= half.share <= 1
     json.dumps([judged.lost_s, judged.reading.tps, judged.writing.tps], allow_nan=False)
+
+
+@pytest.mark.parametrize("endless", [math.inf, math.nan, 1e300, 1e13])
+def test_times_without_end_are_no_loss(endless: float) -> None:
+    asked = Request("1", LOG, 35, prompt_tokens=206, prompt_ms=endless, prompt_tps=1e-308, total_ms=endless)
+    made = Run("run.log#1", requests=[asked], memory=[Buffer("Metal", "compute", 1.0, LOG, 3)])
+    judged = judge(made, Thresholds())
+    assert judged.reading.tps is None or judged.reading.tps >= 0
+    assert judged.lost_s is None or judged.lost_s < 1e9
 
 
 REMOVABLE = [f.name for f in fields(Setup) if f.name not in ("flags", "env", "tensor_overrides")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Confidence, Finding, Judgement
@@ -64,7 +66,11 @@ def _lost(facts: Facts, main: Finding) -> float | None:
         return 0.0
     if main.verdict == "inconclusive":
         return None
-    if main.explains_s is not None:
+    if main.explains_s is not None and math.isfinite(main.explains_s):
         return round(main.explains_s, 3)
     ends = [facts.process.wall_s, None if facts.timing.request_ms is None else facts.timing.request_ms / 1000]
-    return next((round(e, 3) for e in ends if e is not None), None) if main.cause not in ("device_oom",) else None
+    return (
+        next((round(e, 3) for e in ends if e is not None and math.isfinite(e)), None)
+        if main.cause not in ("device_oom",)
+        else None
+    )

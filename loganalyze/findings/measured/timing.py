@@ -19,6 +19,8 @@ LAID_OUT = "laid out"
 BACK_TO_BACK_S = 0.15
 # No program prints less; below it a rate overflows.
 LEAST_MS = 1e-6
+# Thirty years: longer, or without end, is damage.
+MOST_MS = 1e12
 # Windows with a queue before their mix of reading and writing says anything.
 MIN_QUEUED = 3
 
@@ -82,7 +84,7 @@ def written(request: Request) -> tuple[int, float] | None:
     ms = request.eval_ms
     if ms is None and tokens and request.eval_tps:
         ms = tokens / request.eval_tps * 1000
-    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms >= LEAST_MS else None
+    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and LEAST_MS <= ms < MOST_MS else None
 
 
 def read(request: Request) -> tuple[int, float] | None:
@@ -90,7 +92,7 @@ def read(request: Request) -> tuple[int, float] | None:
     tokens, ms = request.prompt_tokens, request.prompt_ms
     if ms is None and tokens and request.prompt_tps:
         ms = tokens / request.prompt_tps * 1000
-    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and ms >= LEAST_MS else None
+    return (tokens, ms) if tokens and tokens >= 2 and ms is not None and LEAST_MS <= ms < MOST_MS else None
 
 
 def _half(pairs: list[tuple[int, float]]) -> HalfFacts:
@@ -141,7 +143,7 @@ def _only(rates: list[float | None]) -> float | None:
 
 
 def _total(values: object) -> float | None:
-    known = [v for v in values if v is not None]  # type: ignore[attr-defined]
+    known = [v for v in values if v is not None and abs(v) < MOST_MS]  # type: ignore[attr-defined]
     return float(sum(known)) if known else None
 
 
