@@ -14,7 +14,11 @@ from loganalyze.api import read
 from loganalyze.timeline.view import MAX_LINES, view
 
 ROOT = Path(__file__).resolve().parent.parent
-CASES = sorted(p.name for p in (ROOT / "fixtures" / "corpus").glob("*") if (p / "run.log").exists())
+CASES = sorted(
+    p.parent.name
+    for p in (ROOT / "fixtures" / "corpus").glob("*/case.json")
+    if "start_epoch" in json.loads(p.read_text("utf-8")) and (p.parent / "run.log").exists()
+)
 # Killed while it loaded, without stamps: nothing in the log has a length.
 TIMELESS = {"b6173_oom_load"}
 
