@@ -124,3 +124,43 @@ def test_a_log_of_very_many_starts_is_not_gone_through_at_each(monkeypatch: pyte
     assert len(runs) == starts
     assert source.matched + source.unmatched + source.skipped == source.lines
     assert 0 < len(seen) <= starts / 50
+
+
+STARTS = (
+    "build: 6000 (abc1234) with cc for x86_64-linux-gnu",
+    "llama_model_loader: loaded meta data with 23 key-value pairs and 291 tensors from /m/a-8b-Q4_0.gguf "
+    "(version GGUF V3 (latest))",
+    "load_tensors: offloaded 33/33 layers to GPU",
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5368.00 MiB on device 0: cudaMalloc failed: out of memory",
+)
+
+
+@pytest.mark.parametrize("journal", [False, True], ids=["one after the other", "each its own process"])
+def test_starts_from_the_middle_of_very_many_are_counted_only(journal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "KEEP_RUNS", 10)
+    monkeypatch.setattr(folding, "OVER_LINES", 8)
+    lines = []
+    for start in range(200):
+        head = f"Aug 14 12:{start // 60:02d}:{start % 60:02d} box llama-server[{5000 + start}]: " if journal else ""
+        lines += [head + line.replace("-8b-", f"-{start}b-") for line in STARTS]
+    runs, _, source = read_source("run.log", None, BytesIO("\n".join(lines).encode()))
+    assert [run.setup.model_path for run in runs] == [f"/m/a-{n}b-Q4_0.gguf" for n in (*range(10), *range(190, 200))]
+    assert [run.id for run in runs] == [f"run.log#{n}" for n in range(1, 21)]
+    assert all(run.setup.layers_on_gpu == 33 and len(run.events) == 1 for run in runs)
+    assert "180 starts from the middle are left out; the first and the last 10 are kept" in source.notes
+    assert source.matched + source.unmatched + source.skipped == source.lines == 800
+
+
+def test_a_process_at_work_beside_very_many_starts_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "KEEP_RUNS", 10)
+    monkeypatch.setattr(folding, "OVER_LINES", 60)
+    lines = [f"Aug 14 12:00:00 box llama-server[{70 + n}]: {line}" for n in range(12) for line in STARTS]
+    server = "Aug 14 12:{m:02d}:{s:02d} box llama-server[99]: "
+    request = "slot print_timing: id  0 | task {t} | prompt eval time = 100.00 ms / 50 tokens ( 2.00 ms per token, 500.00 tokens per second)"  # noqa: E501
+    for start in range(200):
+        m, s = divmod(start, 60)
+        if start % 4 == 0:
+            lines.append(server.format(m=m, s=s) + request.format(t=start))
+        lines += [f"Aug 14 12:{m:02d}:{s:02d} box llama-server[{5000 + start}]: {line}" for line in STARTS]
+    runs, _, _ = read_source("run.log", None, BytesIO("\n".join(lines).encode()))
+    assert max(len(run.requests) for run in runs) == 50

@@ -101,6 +101,8 @@ class LogState:
         self._zero: float | None = None
         self._zone: str | None = None
         self._made = 0
+        self._started = self._left_out = 0
+        self._own: dict[int, dict[str, Any]] = {}
         self._local_s: float | None = None
         self._winter_s = 0.0
         self._finishers: list[Callable[[], None]] = []
@@ -207,7 +209,10 @@ class LogState:
             # Not at each start: a log of very many starts would be gone through again for each of them.
             self._made = 0
             folding.shrink(self.runs)
-        run = Run(id=f"{self.source.path}#{len(self.runs) + 1}", source=self.source)
+        if len(self.runs) >= 3 * folding.KEEP_RUNS:
+            self._leave_out()
+        self._started += 1
+        run = Run(id=f"{self.source.path}#{self._started}", source=self.source)
         run.engine = self._host_engine()
         self.runs.append(run)
         stream.run = run
@@ -218,6 +223,24 @@ class LogState:
             run.start_s = stream.first_s if first else None
             self._touch(run, self._line)
         return run
+
+    def own(self) -> dict[str, Any]:
+        """What formats remember of the current run while the source is read, by names of their own."""
+        return self._own.setdefault(id(self.run), {})
+
+    def _leave_out(self) -> None:
+        """Forget runs from the middle of very many, but for those that may still be at work."""
+        gone = {id(run) for run in folding.middle(self.runs, self._line.number if self._line is not None else 0)}
+        self._left_out += len(gone)
+        self.runs[:] = [run for run in self.runs if id(run) not in gone]
+        for run in gone:
+            self._own.pop(run, None)
+        for key, lanes in list(self._lanes.items()):
+            lanes[:] = [lane for lane in lanes if id(lane.run) not in gone or lane is self._stream]
+            if not lanes:
+                del self._lanes[key], self._streams[key]
+            elif self._streams[key] not in lanes:
+                self._streams[key] = lanes[-1]
 
     def _host_engine(self) -> str | None:
         """The engine whose log this is by the name of its process or container: Ollama's runner prints llama.cpp's lines."""
@@ -285,6 +308,12 @@ class LogState:
 
     def finish(self) -> list[Run]:
         """End of the source: all runs that say anything, clocks settled."""
+        if self._left_out:
+            self._leave_out()
+            kept = folding.KEEP_RUNS
+            self.source.notes.append(
+                f"{self._left_out} starts from the middle are left out; the first and the last {kept} are kept"
+            )
         settle(self.runs)
         for finish in self._finishers:
             finish()

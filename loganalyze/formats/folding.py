@@ -24,12 +24,21 @@ KEEP_FIRST = 2_000
 FOLD = 2_000
 SLOWEST = 50
 # There are some thirty kinds of events, so what is kept of them is always less than this.
+# Runs kept from the start and from the end of a source; a server that is started again and again fails each time alike.
+KEEP_RUNS = 1_000
+# A process that wrote nothing for so many lines is over.
+OVER_LINES = 1_000
 # Of a run among many that all together have too many.
 LEAST_KEPT = 30
 MAX_EVENTS = 8_000
 KEEP_EVENTS = 150
 KEEP_LAST_EVENTS = 1_000
 _SUMS = ("prompt_tokens", "cached_tokens", "prompt_ms", "output_tokens", "eval_ms", "total_ms")
+
+
+def middle(runs: list[Run], line: int) -> list[Run]:
+    """The runs between the first and the last ``KEEP_RUNS`` that were over long before ``line``."""
+    return [run for run in runs[KEEP_RUNS:-KEEP_RUNS] if (run.last_line or 0) < line - OVER_LINES]
 
 
 def fold(run: Run) -> None:

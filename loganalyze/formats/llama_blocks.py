@@ -60,7 +60,6 @@ class Loads:
 
     def __init__(self, state: LogState) -> None:
         self.state = state
-        self._loads: dict[int, _RunLoad] = {}
 
     @classmethod
     def of(cls, state: LogState) -> Loads:
@@ -72,11 +71,11 @@ class Loads:
         return self.state.run
 
     def _load(self) -> _RunLoad:
-        run = self.state.run
-        load = self._loads.get(id(run))
+        own = self.state.own()
+        load: _RunLoad | None = own.get("load")
         if load is None:
-            main = LoadTarget(run.setup, run.memory, run.facts, run.fact_lines)
-            load = self._loads[id(run)] = _RunLoad(main)
+            run = self.state.run
+            load = own["load"] = _RunLoad(LoadTarget(run.setup, run.memory, run.facts, run.fact_lines))
         return load
 
     # ---- beginnings

@@ -43,7 +43,6 @@ class Fit:
         self.state = state
         self.loads = Loads.of(state)
         self.devices = Devices(state)
-        self._events: dict[int, Event] = {}
         self._rows: list[dict[str, Any]] = []
 
     def handlers(self) -> dict[str, Handler]:
@@ -58,10 +57,10 @@ class Fit:
 
     def _decide(self, changed: bool, line: Line, **data: Any) -> None:
         """Set what fit decided; one event a run, which the later lines of the decision refine."""
-        run = self.state.run
-        event = self._events.get(id(run))
+        own = self.state.own()
+        event: Event | None = own.get("fit")
         if event is None:
-            event = self._events[id(run)] = self.state.event("fit", line, changed=changed)
+            event = own["fit"] = self.state.event("fit", line, changed=changed)
         elif changed and not event.data["changed"]:
             event.text, event.line, event.t_s = line.str, line.number, line.t_s
         event.data["changed"] = changed or event.data["changed"]

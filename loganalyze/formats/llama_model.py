@@ -62,7 +62,6 @@ class Model:
     def __init__(self, state: LogState) -> None:
         self.state = state
         self.loads = Loads.of(state)
-        self._overrides: dict[tuple[int, str], Event] = {}
 
     def handlers(self) -> dict[str, Handler]:
         return listening(self, "llama_load", "on_")
@@ -217,15 +216,15 @@ class Model:
         overrides = self.loads.target.setup.tensor_overrides
         if f"{pattern}={device}" not in overrides:
             overrides.append(f"{pattern}={device}")
-        key = (id(self.state.run), device)
-        event = self._overrides.get(key)
+        events: dict[str, Event] = self.state.own().setdefault("overrides", {})
+        event = events.get(device)
         if event is None:
             event = self.state.event("tensor_override", line, pattern=pattern, buffer=device, count=0, mib=None)
-            self._overrides[key] = event
+            events[device] = event
         event.data["count"] += 1
         if "mib" in fields:
             event.data["mib"] = (event.data["mib"] or 0.0) + fields["mib"]
-        ours = [e.data for (run, _), e in self._overrides.items() if run == key[0]]
+        ours = [e.data for e in events.values()]
         self.loads.fact("overridden_tensors", sum(data["count"] for data in ours), line)
         sizes = [data["mib"] for data in ours if data["mib"] is not None]
         self.loads.fact("overridden_mib", sum(sizes) if sizes else None, line)
