@@ -217,8 +217,7 @@ CASES = [
          lambda: dropped([100.0, 99.0, 98.0, 97.0, 96.0], context=30_000)),
     Case("shared_by_requests", lambda: streams(16, 6.0), lambda: streams(4, 60.0)),
     Case("decode_below_hardware", lambda: run([request(tg=30.0)]), lambda: run([request(tg=95.0)])),
-    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(49, 43.0, 110, 9.0)),
-    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 9.0), lambda: timings_only(49, 43.0, 510, 12.0)),
+    Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(49, 43.0, 510, 9.0)),
     Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(49, 4.0, 60, 0.3)),
     Case("decode_below_hardware", lambda: timings_only(49, 43.0, 510, 4.4), lambda: timings_only(4000, 43.0, 60, 4.4)),
     Case("long_output", lambda: run([request(out=3000, tg=105.0)]), lambda: run([request(out=700, tg=105.0)])),
@@ -311,11 +310,8 @@ def test_device_of_a_capture_stands_in_for_a_log_without_one() -> None:
 
 
 def test_unknown_placement_is_never_taken_as_the_cpu() -> None:
-    judged = judge(bare([request(out=60, tg=8.0, pp=230.0)]), LIMITS)
-    assert judged.verdict == "inconclusive"
-    assert any("-lv 4" in m.record for m in judged.missing)
     judged = judge(bare([request(tg=8.0, pp=230.0)]), LIMITS)
-    assert (judged.verdict, judged.cause, judged.confidence) == ("slow writing", "decode_below_hardware", "low")
+    assert judged.verdict == "inconclusive"
     assert any("-lv 4" in m.record for m in judged.missing)
 
 

@@ -27,7 +27,7 @@ LOG = "run.log"
 
 def test_healthy_needs_positive_evidence() -> None:
     assert judge(run()).verdict == "healthy"
-    assert judge(bare([request(pp=None, prompt=None, out=60, tg=6.0)])).verdict == "inconclusive"
+    assert judge(bare([request(pp=None, prompt=None, tg=6.0)])).verdict == "inconclusive"
 
 
 def test_memory_comes_before_the_halves() -> None:

@@ -3,10 +3,10 @@
 Data, in order: the user's baseline, the prediction for this card and model, the writing rate of requests alone.
 Algorithm: critical below the lower limit and outside the error band; a warning in between (old builds, power limits, old
 cards explain it). Below 20 tokens or with speculation nothing is judged.
-Where nothing tells what to expect, a rate below the pace of a person is a suspicion, and so is a long wait below a
-comfortable one, as long as memory does not come to mind first.
+Where nothing tells what to expect, a rate below the pace of a person is a suspicion, as long as memory does not come to
+mind first.
 Thresholds: ``decode_abnormal_ratio``, ``decode_healthy_ratio``, ``baseline_abnormal_ratio``, ``rate_min_output_tokens``,
-``writing_slow_tps``, ``writing_steady_tps``, ``writing_long_s``, ``cpu_doubt_tps``, ``half_share``.
+``writing_slow_tps``, ``cpu_doubt_tps``, ``half_share``.
 Known false positives: a variant of the card with less bandwidth under the same name, low-bit formats on old cards,
 a model size guessed from its name.
 """
@@ -14,7 +14,7 @@ a model size guessed from its name.
 from __future__ import annotations
 
 from loganalyze.findings import record, signs
-from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, span_s, tps
+from loganalyze.findings.answers import cant_tell, clear, eval_line, finding, tps
 from loganalyze.findings.facts import Facts
 from loganalyze.findings.thresholds import Thresholds
 from loganalyze.model.records import Confidence, Finding
@@ -56,22 +56,17 @@ def find(facts: Facts, limits: Thresholds) -> Finding:
 
 
 def _felt(facts: Facts, limits: Thresholds, rate: float) -> bool:
-    """Most of the time goes into writing that is felt as slow, yet not as slow as from swap or disk."""
+    """Most of the time goes into writing that is slower than reading along, yet not as slow as from swap or disk."""
     share, ms = facts.timing.writing.share, facts.timing.writing.ms
     dominates = (share is None or share >= limits.half_share) and not facts.benchmark
-    slow = rate < limits.writing_slow_tps and (ms or 0.0) >= 5000
-    long = rate < limits.writing_steady_tps and (facts.timing.write_max_ms or 0.0) >= 1000 * limits.writing_long_s
-    return dominates and (slow or long) and rate >= limits.cpu_doubt_tps
+    return dominates and (ms or 0.0) >= 5000 and limits.cpu_doubt_tps <= rate < limits.writing_slow_tps
 
 
 def _unproven(facts: Facts, limits: Thresholds, rate: float) -> Finding:
-    """No expectation, but slower than anyone reads, or slow and long: most cards write any model that fits faster."""
-    crawls = rate < limits.writing_slow_tps
-    pace = limits.writing_slow_tps if crawls else limits.writing_steady_tps
-    how = "is slower than a person reads" if crawls else f"takes {span_s((facts.timing.write_max_ms or 0.0) / 1000)}"
+    """No expectation, but slower than anyone reads: most cards write any model that fits faster."""
     return finding(
-        CAUSE, "critical", f"writing at {tps(rate)} {how}; what this machine should give is not known",
-        value=rate, unit="tps", threshold=pace, confidence="low",
-        explains_s=(facts.timing.writing.ms or 0.0) / 1000 * (1 - rate / pace),
+        CAUSE, "critical", f"writing at {tps(rate)} is slower than a person reads; what this machine should give is not "
+        "known", value=rate, unit="tps", threshold=limits.writing_slow_tps, confidence="low",
+        explains_s=(facts.timing.writing.ms or 0.0) / 1000 * (1 - rate / limits.writing_slow_tps),
         evidence=eval_line(facts.timing.slow_write), record=record.deciding(facts),
     )  # fmt: skip
